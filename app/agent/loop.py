@@ -118,8 +118,8 @@ class _Turn:
         system = self._ports.system_update()
         arrived = [*self._pending, *self._ports.queues.take_asides()]
         for message in [system, *arrived] if system else arrived:
-            yield MessageStart(message=message)
-            yield MessageEnd(message=message)
+            yield MessageStart(message=message, message_id=message.id)
+            yield MessageEnd(message=message, message_id=message.id)
         await self._ports.before_request(self._ports.abort)
         stream = await self._ports.ask(self._ports.abort)
         async with aclosing(response_events(stream, self._ports)) as response:
@@ -142,5 +142,5 @@ class _Turn:
                 yield event
         call_ids = tuple(call.id for call in message.tool_calls)
         for result in [*self.results, *self._ports.queues.take_asides(call_ids)]:
-            yield MessageStart(message=result)
-            yield MessageEnd(message=result)
+            yield MessageStart(message=result, message_id=result.id)
+            yield MessageEnd(message=result, message_id=result.id)

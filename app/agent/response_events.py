@@ -33,6 +33,7 @@ from app.values.wire import new_id
 async def response_events(stream: AssistantStream, ports: LoopPorts) -> AsyncGenerator[RunEvent]:
     """Yields one `MessageStart`, updates, and one `MessageEnd`, however the response ends."""
     started = time.monotonic()
+    message_id: str | None = None
     forget = ports.abort.on_set(stream.cancel)
     try:
         async for event in stream:
@@ -49,11 +50,16 @@ async def response_events(stream: AssistantStream, ports: LoopPorts) -> AsyncGen
                     | ToolCallEnd()
                 ):
                     ports.watch.hear(event)
-                    yield MessageUpdate(usage=stream.draft.usage, assistant_message_event=event)
+                    yield MessageUpdate(
+                        usage=stream.draft.usage, assistant_message_event=event, message_id=message_id
+                    )
                 case StreamStart():
                     begun = stream.partial
+                    message_id = begun.id
                     ports.watch.begin(begun.id, stream.cancel)
-                    yield MessageStart(message=msgspec.structs.replace(begun, content=()))
+                    yield MessageStart(
+                        message=msgspec.structs.replace(begun, content=()), message_id=begun.id
+                    )
                 case StreamDone() | StreamError():
                     ended = event.message
                     if event.reason == "aborted" and not ports.abort.is_set:
@@ -66,7 +72,9 @@ async def response_events(stream: AssistantStream, ports: LoopPorts) -> AsyncGen
                         duration_ms=round((time.monotonic() - started) * 1000),
                     )
                     message = await _after_seal_hook(message, ports.hooks, ports.report)
-                    yield MessageEnd(message=_stopped(message) if ports.is_interrupted() else message)
+                    if ports.is_interrupted():
+                        message = _stopped(message)
+                    yield MessageEnd(message=message, message_id=message.id)
                 case _:
                     assert_never(event)
     finally:
@@ -79,7 +87,7 @@ def _end_of_call(cut: AssistantMessage) -> MessageUpdate:
     call = cut.content[-1]
     assert isinstance(call, ToolCall)
     end = ToolCallEnd(content_index=len(cut.content) - 1, tool_call=call)
-    return MessageUpdate(usage=cut.usage, assistant_message_event=end)
+    return MessageUpdate(usage=cut.usage, assistant_message_event=end, message_id=cut.id)
 
 
 def _stopped(message: AssistantMessage) -> AssistantMessage:

@@ -8,6 +8,7 @@ up again then; until it is found no model answers, and no other takes its place.
 from collections.abc import Mapping
 
 from app.assembly.options import Options, UsageError
+from app.engine.context.summariser import summary_model
 from app.engine.core.model_choice import ModelChoice
 from app.providers.credentials import Credentials
 from app.providers.models.catalogue import ModelCatalogue
@@ -47,6 +48,10 @@ class InitialModel:
     def look(self) -> tuple[str, ...]:
         """Looks for the models before extensions are loaded. Returns the problems to show."""
         return self._look(is_last=not self._has_extensions)
+
+    def summary_problem(self) -> str | None:
+        """Returns why the model of the settings cannot write summaries; None: it can, or none is named."""
+        return summary_model(self._in_force.settings.compaction.model, self.choice)[1]
 
     @property
     def _has_extensions(self) -> bool:

@@ -4,12 +4,12 @@ trusted."""
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from app.assembly.live_trust import LiveTrust
 from app.assembly.options import Options, UsageError
 from app.assembly.tool_names import tool_choice
-from app.engine.mcp.servers import ServerSources
+from app.engine.mcp.servers import ProjectServer, ServerSources
 from app.resources.paths import Paths
 from app.resources.settings.effective_settings import EffectiveSettings
 from tools.files.presence import is_file
@@ -47,13 +47,13 @@ def server_config_files(
         own = (paths.agent_dir / "mcp.json", paths.project_dir / "mcp.json")
         return (*own, *(paths.cwd / name for name in _PROJECT_FILES))
 
-    def find(brought: Mapping[str, Mapping[str, Any]]) -> "ConfiguredServers":
+    def find(brought: Mapping[str, ProjectServer]) -> "ConfiguredServers":
         # Imported late: sessions without servers begin without it.
         from app.mcp.server_config import AddedByExtensionServer, ConfiguredServers, merge_configured_servers  # noqa: PLC0415
 
         if options.no_mcp:
             return ConfiguredServers()
-        given = [AddedByExtensionServer(name, entry) for name, entry in brought.items()]
+        given = [AddedByExtensionServer(name, one.entry, one.origin) for name, one in brought.items()]
         return merge_configured_servers(
             paths, is_trusted=project.counts(), named_file=named_file(), given=given
         )

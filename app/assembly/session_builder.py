@@ -17,12 +17,12 @@ from app.assembly.session_opening import OpenedSession, limits_of, open_session
 from app.assembly.session_workspace import permission_context_of, session_workspace
 from app.assembly.tool_names import tool_choice
 from app.assembly.working_folder import WorkingFolder
-from app.engine.context.summariser import summary_model
 from app.engine.core.options import (
     SessionOptions,
 )
 from app.engine.core.toolbox import Toolbox
 from app.engine.dependencies import Dependencies
+from app.engine.permissions.permission_context import Approver
 from app.engine.secrets.known_secrets import SecretSources
 from app.engine.session import Session
 from app.extensions.hooks.session_hooks import ExtensionHooks
@@ -41,9 +41,11 @@ def assemble_session(
     *,
     can_ask: bool = False,
     ends_with_answer: bool = False,
+    asks: Approver | None = None,
 ) -> AssembledSession:
     """Builds a session. Raises `UsageError` or `SessionError`. `can_ask`: a person can be asked whether the
-    project is trusted. `ends_with_answer`: the program ends when its prompts are answered."""
+    project is trusted. `ends_with_answer`: the program ends when its prompts are answered. `asks`: who is asked
+    about calls, unless it follows from these."""
     begun = open_session(options, paths, can_ask=can_ask)
     effective_settings, project, places, log = (
         begun.effective_settings,
@@ -51,8 +53,7 @@ def assemble_session(
         begun.places,
         begun.log,
     )
-    settings, trust = effective_settings.settings, project.decision
-    registry = Registry()
+    registry, settings, trust = Registry(), effective_settings.settings, project.decision
     chosen = choose_extensions(options, paths, settings, is_trusted=trust.is_trusted)
     wishes = InitialModel(options, effective_settings, paths, env)
     told, choice = wishes.look(), wishes.choice
@@ -80,13 +81,12 @@ def assemble_session(
                 store=paths.agent_dir / "blobs", home=paths.home, may_ask_git=project.counts_quietly
             ),
             servers=server_config_files(paths, project, effective_settings, options),
-            standing=permission_context_of(paths, project, can_ask, ends_with_answer),
+            standing=permission_context_of(paths, project, can_ask, ends_with_answer, asks),
             budget=limits_of(options),
             options=_session_options(options, begun, can_ask, ends_with_answer),
         )
     )
     project.tell = ground.tell = partial(session.events.notify, level="warning")
-    _, summary_problem = summary_model(settings.compaction.model, choice)
     session.tools.choose(tool_choice(options, settings))
     wishes.is_restored = _restore(session, options, has_level=choice.is_thinking_asked)
     themes = require_theme(options.use_theme, load_themes(options, paths, trust, chosen.themes))
@@ -116,7 +116,7 @@ def assemble_session(
             *prompt.problems,
             *log.take_problems(),
             *themes.problems,
-            *filter(None, (summary_problem, trust_file_problem(paths.trust_file))),
+            *filter(None, (wishes.summary_problem(), trust_file_problem(paths.trust_file))),
         ),
     )
     ground.subscribe(partial(_follow, assembled, options, paths))

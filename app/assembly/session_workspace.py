@@ -11,7 +11,7 @@ from app.engine.core.options import (
     read_settings,
     shell_settings,
 )
-from app.engine.permissions.permission_context import PermissionContext, rules_from_settings
+from app.engine.permissions.permission_context import Approver, PermissionContext, rules_from_settings
 from app.extensions.hooks.session_hooks import ExtensionHooks
 from app.resources.paths import Paths
 from app.resources.settings.effective_settings import EffectiveSettings
@@ -65,10 +65,14 @@ def _is_harmless(project: LiveTrust) -> bool:
 
 
 def permission_context_of(
-    paths: Paths, project: LiveTrust, can_ask: bool = False, ends_with_answer: bool = True
+    paths: Paths,
+    project: LiveTrust,
+    can_ask: bool = False,
+    ends_with_answer: bool = True,
+    asks: Approver | None = None,
 ) -> PermissionContext:
     return PermissionContext(
-        asks="person" if can_ask else "nobody" if ends_with_answer else "program",
+        asks=asks or ("person" if can_ask else "nobody" if ends_with_answer else "program"),
         home=paths.home,
         folder=lambda: paths.cwd,
         agent_dir=paths.agent_dir,

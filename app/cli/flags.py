@@ -82,8 +82,8 @@ FLAG_GROUPS: tuple[FlagGroup, ...] = (
             Flag(
                 name="mode",
                 value="MODE",
-                help="output format: text, json (one event a line) or rpc",
-                choices=("text", "json", "rpc"),
+                help="output format: text, json (one event a line), rpc, or acp (for editors)",
+                choices=("text", "json", "rpc", "acp"),
             ),
             Flag(
                 name="output-schema",

@@ -15,7 +15,7 @@ from app.resources.private_folders import make_folders_private
 if TYPE_CHECKING:
     from widgets.terminal.early_terminal import EarlyTerminal
 
-InterfaceKind = Literal["tui", "print", "json", "rpc"]
+InterfaceKind = Literal["tui", "print", "json", "rpc", "acp"]
 
 
 def start_interface(options: Options, held: "EarlyTerminal | None" = None) -> int:
@@ -44,6 +44,11 @@ def start_interface(options: Options, held: "EarlyTerminal | None" = None) -> in
             "--resume shows a list to choose from, which needs a terminal. "
             "Use --continue for the latest session, or --session FILE|ID."
         )
+    if face == "acp":
+        gc.enable()
+        from app.cli.commands.acp_command import serve  # noqa: PLC0415  (this face only)
+
+        return serve(options, paths)
     if face == "tui":
         # Asks the terminal for its size; the environment's COLUMNS would take precedence, and ignores
         # resizing.
@@ -70,10 +75,8 @@ def start_interface(options: Options, held: "EarlyTerminal | None" = None) -> in
 
 def interface_for(options: Options, *, stdin_is_tty: bool, stdout_is_tty: bool) -> InterfaceKind:
     """Returns RPC and JSON when asked for; print when asked for or when there is no terminal to draw on."""
-    if options.mode == "rpc":
-        return "rpc"
-    if options.mode == "json":
-        return "json"
+    if options.mode in ("rpc", "json", "acp"):
+        return options.mode
     if options.print or not stdin_is_tty or not stdout_is_tty:
         return "print"
     return "tui"

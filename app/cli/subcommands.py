@@ -35,6 +35,7 @@ def _packages(name: str) -> Subcommand:
 
 
 SUBCOMMANDS: dict[str, Subcommand] = {
+    "acp": _of("acp_command"),
     "auth": _of("auth_command"),
     "export": _of("export"),
     "import-pi": _of("import_command"),
@@ -51,6 +52,7 @@ SUBCOMMANDS: dict[str, Subcommand] = {
     "usage": _of("usage_command"),
 }
 HELP = {
+    "acp": "[--login] [--log FILE]: serve an editor that speaks the Agent Client Protocol",
     "auth": "login|logout|check PROVIDER: keys and accounts",
     "export": "SESSION [FILE]: write a session as HTML, Markdown or JSONL",
     "import-pi": "[--from DIR] [--yes]: copy sessions, models and settings from pi",

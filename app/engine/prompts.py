@@ -13,6 +13,7 @@ from app.engine.core.event_bus import EventBus
 from app.engine.core.hooks import Hooks
 from app.engine.core.options import SessionOptions
 from app.engine.core.prompt_intake import PromptInput, Refused
+from app.engine.core.prompt_outcomes import PromptOutcomes
 from app.engine.mcp.servers import McpServers
 from app.engine.models.model_selection import ModelSelection
 from app.engine.preconditions import Preconditions
@@ -31,6 +32,7 @@ class Prompts(msgspec.Struct, eq=False, kw_only=True):
     """Takes the prompts and messages of one session."""
 
     queues: Queues
+    outcomes: PromptOutcomes
     hooks: Hooks
     runner: Runner
     context: ContextParts
@@ -61,6 +63,7 @@ class Prompts(msgspec.Struct, eq=False, kw_only=True):
             self.following.look()  # before anybody is asked about the run that these words begin
         taken = await self._preprocess(words, expand=expand)
         if taken is None:
+            self.outcomes.handled(words.request_id)
             return "handled"
         message = await self._message(taken)
         if self.runner.is_running:
@@ -81,6 +84,7 @@ class Prompts(msgspec.Struct, eq=False, kw_only=True):
         if self.runner.is_running:  # something else began while extensions were asked
             return self._queue(words, [*companions, message])
         self._start([*self.queues.take_next_turn(), *companions, message])
+        self.outcomes.expect(words, message)
         return "started"
 
     async def _preprocess(self, words: PromptInput, *, expand: bool = True) -> PromptInput | None:
@@ -108,6 +112,7 @@ class Prompts(msgspec.Struct, eq=False, kw_only=True):
                 "follow_up" if words.while_running == "follow_up" else "steering",
                 message,  # pyright: ignore[reportArgumentType]  (a person's or an extension's)
             )
+        self.outcomes.expect(words, messages[-1])
         return "queued"
 
     async def queue(self, queue: QueueName, words: PromptInput) -> Disposition:
@@ -119,8 +124,11 @@ class Prompts(msgspec.Struct, eq=False, kw_only=True):
             )
         taken = await self._preprocess(words)
         if taken is None:
+            self.outcomes.handled(words.request_id)
             return "handled"
-        self.queues.add(queue, await self._message(taken))
+        message = await self._message(taken)
+        self.queues.add(queue, message)
+        self.outcomes.expect(words, message)
         return "queued"
 
     async def _message(self, words: PromptInput) -> UserMessage:

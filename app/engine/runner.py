@@ -160,7 +160,7 @@ class Runner:
         """Publishes the end of every event that has started and not ended."""
         for event in self._begun.endings(self._requests.partial(), why):
             if isinstance(event, MessageEnd) and not self._conversation.log.is_read_only:
-                event = msgspec.structs.replace(event, message=self._conversation.record(event.message))
+                event = self._recorded(event)
             await self._telling.publish(event)
 
     async def _run_until_settled(self, prompts: list[Message]) -> None:
@@ -221,7 +221,7 @@ class Runner:
             case MessageEnd(message=ToolResultMessage()):
                 pass  # recorded when its tool ended
             case MessageEnd():
-                event = msgspec.structs.replace(event, message=self._conversation.record(event.message))
+                event = self._recorded(event)
                 if isinstance(event.message, AssistantMessage):
                     self._conversation.discard_partial()
             case ToolExecutionEnd(message=ToolResultMessage() as result):
@@ -262,6 +262,11 @@ class Runner:
             await self._shell.record_held_back()
             if event.tool_results:
                 await self._check_after_calls()
+
+    def _recorded(self, event: MessageEnd) -> MessageEnd:
+        """Records the event's message; returns the event with the message as stored."""
+        stored = self._conversation.record(event.message)
+        return msgspec.structs.replace(event, message=stored, message_id=stored.id)
 
     def _stop_when_disk_full(self) -> None:
         """Stops the run after the current answer when the disk is full."""
@@ -378,8 +383,8 @@ class Runner:
     async def append(self, message: CustomMessage) -> None:
         """Adds a message without asking the model."""
         stored = self._conversation.record(message)
-        await self._telling.publish(MessageStart(message=stored))
-        await self._telling.publish(MessageEnd(message=stored))
+        await self._telling.publish(MessageStart(message=stored, message_id=stored.id))
+        await self._telling.publish(MessageEnd(message=stored, message_id=stored.id))
 
 
 class Interruption(msgspec.Struct, eq=False):

@@ -37,6 +37,8 @@ class Session:
         self._made = made = Wiring(given)
         self.events = made.core.telling
         self.queues = made.core.queues
+        self.outcomes = made.core.outcomes
+        """Prompts that were sent with an id, until they have their outcome."""
         self.models = made.models.selection
         self.requests = made.models.requests
         self.budget = made.core.budget
@@ -148,14 +150,17 @@ class Session:
         source: PromptSource = "interactive",
         expand: bool = True,
         as_it_is: bool = False,
+        request_id: Any = None,
     ) -> Disposition:
-        """Sends a prompt. Returns once it is accepted; the results arrive as events."""
+        """Sends a prompt. Returns once it is accepted; the results arrive as events, the outcome as a
+        `prompt_result` with the `request_id`."""
         words = PromptInput(
             text=text,
             images=tuple(images),
             source=source,
             while_running=while_running,
             sends_secrets=as_it_is,
+            request_id=request_id,
         )
         return await self._made.prompts.prompt(words, expand=expand)
 
@@ -166,10 +171,13 @@ class Session:
         images: Sequence[Image] = (),
         *,
         source: PromptSource = "interactive",
+        request_id: Any = None,
     ) -> Disposition:
         """Adds a message to a queue: delivered in the current run, or with the next one."""
         how = "steer" if queue == "steering" else "follow_up"
-        words = PromptInput(text=text, images=tuple(images), source=source, while_running=how)
+        words = PromptInput(
+            text=text, images=tuple(images), source=source, while_running=how, request_id=request_id
+        )
         return await self._made.prompts.queue(queue, words)
 
     def resume(self) -> None:

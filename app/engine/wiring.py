@@ -93,6 +93,7 @@ class Wiring:
         core = self.core
         return Prompts(
             queues=core.queues,
+            outcomes=core.outcomes,
             hooks=core.hooks,
             runner=self.runner,
             context=self.context,
@@ -141,6 +142,7 @@ class Wiring:
         await asyncio.wait({stopping}, timeout=STOP_TIMEOUT)
         workspace.end_kernel()  # a cell that ignores interrupts would keep the run for seconds
         await asyncio.wait({stopping}, timeout=STOP_TIMEOUT)
+        self.core.outcomes.close()
         await self.jobs.close()
         await self.servers.end()
         await asyncio.wait([asyncio.ensure_future(telling.drain())], timeout=LISTENER_DRAIN_TIMEOUT)

@@ -27,7 +27,7 @@ class Extensions:
     """All extensions of a session, loaded and reloaded."""
 
     def __init__(self, **shared: Any) -> None:
-        """`shared` are the arguments of `HookRegistry`."""
+        """`shared` are the arguments of `Hooked`."""
         self.hooked = HookRegistry(**shared)
         self._epoch = 0
         self._memory = EventHookState()

@@ -122,8 +122,14 @@ class EventUi(SilentUi):
 
     has_ui = True
 
-    def __init__(self, publish: Callable[[Event], None], *, answer_seconds: float = QUESTION_TIMEOUT) -> None:
-        super().__init__(publish, "rpc")
+    def __init__(
+        self,
+        publish: Callable[[Event], None],
+        *,
+        mode: str = "rpc",
+        answer_seconds: float = QUESTION_TIMEOUT,
+    ) -> None:
+        super().__init__(publish, mode)
         self._answer_seconds = answer_seconds
 
     async def select(self, title: str, options: Sequence[str], *, timeout: float | None = None) -> str | None:

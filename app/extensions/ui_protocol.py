@@ -10,7 +10,7 @@ from app.providers.contract import Adapter
 from app.providers.signin.interface import SignIn
 from app.values.models import Model
 
-Mode = Literal["tui", "rpc", "json", "print"]
+Mode = Literal["tui", "rpc", "acp", "json", "print"]
 DeliverAs = Literal["steer", "follow_up", "next_turn", "aside"]
 Level = Literal["info", "warning", "error"]
 Placement = Literal["above_editor", "below_editor"]

@@ -1,5 +1,4 @@
-"""Writes events as lines for programs: selects the events to send, and joins deltas to limit the number of
-lines per second."""
+"""Sends events to programs: joins deltas to limit the number of messages per second, and writes lines."""
 
 import asyncio
 import time
@@ -12,30 +11,18 @@ from app.values.events import AgentSettled, AgentStart, Event, MessageUpdate
 MIN_UPDATE_SECONDS = 1 / 30
 
 
-class EventLines:
-    """Writes events as JSON lines, each in pieces; consecutive deltas of a block are joined, at most thirty
-    lines a second."""
+class JoinedEvents:
+    """Passes events on in order; consecutive deltas of a block are joined, at most thirty a second."""
 
-    def __init__(
-        self,
-        write: Callable[[Iterable[bytes]], None],
-        *,
-        merge: bool = True,
-        shape: Callable[[Event], Event] = lambda event: event,
-    ) -> None:
-        self._write = write
+    def __init__(self, send: Callable[[Event], None], *, merge: bool = True) -> None:
+        self._send = send
         self._merge = merge
-        self._shape = shape
         self._held: MessageUpdate | None = None
         self._last_write = 0.0
         self._timer: asyncio.TimerHandle | None = None
-        self.has_settled = False
-        """Whether `agent_settled` was sent for the last run."""
 
     def tell(self, event: Event) -> None:
         """Receives an event of the session, as its subscriber."""
-        if isinstance(event, AgentStart | AgentSettled):
-            self.has_settled = isinstance(event, AgentSettled)
         if not self._merge or not isinstance(event, MessageUpdate):
             self.flush()
             self._send(event)
@@ -52,7 +39,7 @@ class EventLines:
             self._timer = asyncio.get_running_loop().call_later(wait, self.flush)
 
     def flush(self) -> None:
-        """Writes the deltas that are held back."""
+        """Sends the deltas that are held back."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -61,5 +48,22 @@ class EventLines:
             self._send(held)
             self._last_write = time.monotonic()
 
-    def _send(self, event: Event) -> None:
-        self._write(encode_line(self._shape(event)))
+
+class EventLines(JoinedEvents):
+    """Writes events as JSON lines, each in pieces."""
+
+    def __init__(
+        self,
+        write: Callable[[Iterable[bytes]], None],
+        *,
+        merge: bool = True,
+        shape: Callable[[Event], Event] = lambda event: event,
+    ) -> None:
+        super().__init__(lambda event: write(encode_line(shape(event))), merge=merge)
+        self.has_settled = False
+        """Whether `agent_settled` was sent for the last run."""
+
+    def tell(self, event: Event) -> None:
+        if isinstance(event, AgentStart | AgentSettled):
+            self.has_settled = isinstance(event, AgentSettled)
+        super().tell(event)

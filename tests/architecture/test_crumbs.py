@@ -19,6 +19,8 @@ BOUNDARIES = {
     "app/cli/commands/export.py": "a subcommand, loaded when it is the one that was typed",
     "app/cli/process_exit.py": "imports only the standard library, for an end without the session",
     "app/cli/process_protection.py": "runs before anything else is imported, to protect the process's memory",
+    "app/modes/acp/line_log.py": "loaded late, with what knows secrets",
+    "app/modes/acp/serve.py": "the face as the command line loads it",
     "app/engine/jobs/job_notices.py": "brings together the core and the jobs, which do not know it",
     "app/engine/session_notes.py": "a subject of a session",
     "app/engine/tree/compaction.py": "a subject of a session",

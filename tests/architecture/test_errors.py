@@ -13,7 +13,7 @@ OF_A_MODULE_FOR_ITSELF = {
     "app/extensions/registrations.py:NotReady": "as above",
     "app/extensions/hooks/hook_table.py:InvalidHookAnswer": "as above; its hook says what counts instead",
     "app/package/bayou/connection.py:RpcError": "of the client in another program: what the server answered",
-    "app/modes/rpc/lines.py:LineTooLong": "a line that cannot be read; its answer has the words",
+    "app/modes/lines.py:TooLong": "a line that cannot be read; its answer has the words",
     "app/providers/errors.py:ProviderError": "becomes the answer's terminal event",
     "app/providers/stream/pieces.py:StreamBroken": "how a script breaks off",
     "app/resources/rules/rule_patterns.py:PatternTooSlow": "a pattern that takes too long; its rule is told",

@@ -25,6 +25,7 @@ HEAVY = (
     "mcp_types",
     "httpx2",
     "anyio",
+    "acp",
 )
 NETWORK = ("httpcore2", "anthropic", "openai", "pydantic", "mcp", "mcp_types", "httpx2")
 PARSERS = ("tree_sitter", "tree_sitter_language_pack")

@@ -78,7 +78,7 @@ def test_the_python_client_has_a_method_for_every_command(command: Any) -> None:
 
 def test_no_command_takes_the_name_of_its_request_for_a_word_of_its_own() -> None:
     taking = [one.name for one in COMMANDS.values() if "id" in one.fields.__struct_fields__]
-    assert taking == ["bash"], "its updates carry it"
+    assert taking == ["prompt", "steer", "follow_up", "abort_and_prompt", "bash"], "their events carry it"
 
 
 def test_the_page_shows_a_program_of_twenty_lines_that_runs(tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ async def test_only_the_protocol_reaches_standard_output(tmp_path: Path) -> None
     put(process, type="prompt", message="/noise", id="1")
     await lines_until(process, id="1")  # every line was JSON
     out, err = await process.communicate(b"")
-    assert [json.loads(line) for line in out.splitlines()] == []
+    assert [json.loads(line)["type"] for line in out.splitlines()] == ["prompt_result"]
     for words in (b"while loading", b"by Python", b"to the descriptor", b"to the original", b"EOFError"):
         assert words in err
 
@@ -141,8 +141,9 @@ async def test_a_signal_ends_it_with_the_run_settled(
         process.stdin.close()
     await lines_until(process, type="message_update")
     process.send_signal(number)
-    out = await process.stdout.read()
-    assert json.loads(out.splitlines()[-1]) == {"type": "agent_settled", "aborted": True}
+    lines = [json.loads(line) for line in (await process.stdout.read()).splitlines()]
+    settled = {"type": "agent_settled", "aborted": True}
+    assert [line for line in lines[-2:] if line["type"] != "prompt_result"][-1] == settled
     assert await process.wait() == code
 
 
@@ -151,7 +152,9 @@ async def test_the_end_of_input_ends_a_run_that_hangs(tmp_path: Path) -> None:
     put(process, type="prompt", message="hang", id="p")
     await lines_until(process, type="message_update")
     out, _ = await process.communicate(b"")
-    assert json.loads(out.splitlines()[-1]) == {"type": "agent_settled", "aborted": True}
+    *_, settled, outcome = map(json.loads, out.splitlines())
+    assert settled == {"type": "agent_settled", "aborted": True}
+    assert (outcome["type"], outcome["id"], outcome["status"]) == ("prompt_result", "p", "aborted")
     assert process.returncode == 0
 
 

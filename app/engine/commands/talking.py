@@ -20,10 +20,14 @@ async def prompt(
     images: Sequence[Image] = (),
     streaming_behavior: Literal["steer", "followUp"] | None = None,
     as_it_is: bool = False,
+    id: Any = None,
 ) -> Disposition:
-    """`as_it_is`: secrets in the message are sent unmasked."""
+    """`as_it_is`: secrets in the message are sent unmasked. `id`: the request's id, which its
+    `prompt_result` carries."""
     behavior: Any = {"steer": "steer", "followUp": "follow_up", None: None}[streaming_behavior]
-    return await session.prompt(message, images, while_running=behavior, source="rpc", as_it_is=as_it_is)
+    return await session.prompt(
+        message, images, while_running=behavior, source="rpc", as_it_is=as_it_is, request_id=id
+    )
 
 
 @command(
@@ -44,13 +48,15 @@ async def draft_handoff(session: Session, goal: str) -> str:
 
 
 @command("Queue a message for the next request", answer="disposition")
-async def steer(session: Session, message: str, images: Sequence[Image] = ()) -> Disposition:
-    return await session.queue("steering", message, images, source="rpc")
+async def steer(session: Session, message: str, images: Sequence[Image] = (), id: Any = None) -> Disposition:
+    return await session.queue("steering", message, images, source="rpc", request_id=id)
 
 
 @command("Queue a message for the end of the run", answer="disposition")
-async def follow_up(session: Session, message: str, images: Sequence[Image] = ()) -> Disposition:
-    return await session.queue("follow_up", message, images, source="rpc")
+async def follow_up(
+    session: Session, message: str, images: Sequence[Image] = (), id: Any = None
+) -> Disposition:
+    return await session.queue("follow_up", message, images, source="rpc", request_id=id)
 
 
 @command("Stop the running work", "Responds once it has settled.", stops=True)
@@ -59,9 +65,11 @@ async def abort(session: Session) -> None:
 
 
 @command("Abort, then send a prompt", answer="disposition", stops=True)
-async def abort_and_prompt(session: Session, message: str, images: Sequence[Image] = ()) -> Disposition:
+async def abort_and_prompt(
+    session: Session, message: str, images: Sequence[Image] = (), id: Any = None
+) -> Disposition:
     await session.abort()
-    return await session.prompt(message, images, source="rpc")
+    return await session.prompt(message, images, source="rpc", request_id=id)
 
 
 @command("Take queued messages back", stops=True)

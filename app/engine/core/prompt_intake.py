@@ -1,6 +1,6 @@
 """The user's prompt before it is sent, and the errors for requests that cannot be accepted now."""
 
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -40,3 +40,5 @@ class PromptInput(msgspec.Struct, frozen=True, kw_only=True):
     while_running: WhileRunning | None = None
     sends_secrets: bool = False
     """Secrets in the text are sent unmasked, since the user asked for it."""
+    request_id: Any = None
+    """The id under which a client learns the outcome of this prompt; None: it is not told."""

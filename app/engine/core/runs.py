@@ -90,7 +90,7 @@ class OpenRunEvents:
                 so_far = partial if partial is not None and partial.id == message.id else message
                 message = msgspec.structs.replace(so_far, stop_reason="error", error_message=why)
             self._end(message)
-            yield MessageEnd(message=message)
+            yield MessageEnd(message=message, message_id=message.id)
         for call in self._calls.values():
             outcome = ToolOutcome(content=(Text(text=why),))
             yield ToolExecutionEnd(

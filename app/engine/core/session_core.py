@@ -2,13 +2,14 @@
 
 from collections.abc import Callable
 
-from app.agent.queues import Queues
+from app.agent.queues import QueuedMessage, Queues
 from app.engine.core.conversation import Conversation
 from app.engine.core.delivery import Deliveries
 from app.engine.core.event_bus import EventBus
 from app.engine.core.hooks import Hooks
 from app.engine.core.model_choice import ModelChoice
 from app.engine.core.options import SessionOptions
+from app.engine.core.prompt_outcomes import PromptOutcomes
 from app.engine.core.request_budget import Budget
 from app.engine.core.runs import RunStartCallbacks
 from app.engine.core.toolbox import Toolbox
@@ -52,8 +53,9 @@ class SessionCore:
         self.queues = Queues(
             mode=options.queue_mode,
             on_change=self._queues_changed,
-            on_removed=lambda message: self.deliveries.dropped(message.id),
+            on_removed=self._queued_removed,
         )
+        self.outcomes = PromptOutcomes(self.telling, self.queues, self.failure_of)
         self.next_run = RunStartCallbacks()
         options.effective_settings.subscribe(lambda before: toolbox.changed())
         choice.subscribe(toolbox.changed)
@@ -61,6 +63,10 @@ class SessionCore:
     def failure_of(self, message: AssistantMessage) -> Failure:
         """Classifies why an answer failed, by the rules of the model's provider."""
         return self._classify(message, self.choice.model)
+
+    def _queued_removed(self, message: QueuedMessage) -> None:
+        self.deliveries.dropped(message.id)
+        self.outcomes.removed(message.id)
 
     def _queues_changed(self) -> None:
         texts = self.queues.texts

@@ -7,7 +7,7 @@ import asyncio
 import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
@@ -43,14 +43,22 @@ Remote = Callable[["ServerConfig", "ServerLog"], Callable[[], "Transport"]]
 Elicit = Callable[[str, dict[str, Any]], Awaitable[dict[str, Any]]]
 
 
+class ProjectServer(msgspec.Struct, frozen=True, kw_only=True):
+    """A server that no file defines."""
+
+    entry: Mapping[str, Any]
+    origin: Literal["extension", "client"] = "extension"
+    """`client`: the editor that uses bayou."""
+
+
 class ServerSources(msgspec.Struct, frozen=True, kw_only=True):
     """Where servers are configured, and what they are given."""
 
     paths: Paths
     files: Callable[[], Sequence[Path]]
     """The files that may configure servers."""
-    find: Callable[[Mapping[str, Mapping[str, Any]]], "ConfiguredServers"]
-    """Finds the servers of the files and of extensions."""
+    find: Callable[[Mapping[str, ProjectServer]], "ConfiguredServers"]
+    """Finds the servers of the files, and those that were brought."""
     choice: Callable[[], ToolChoice] = ToolChoice
     """The tools chosen by command line and settings."""
     env: Mapping[str, str] = os.environ
@@ -79,7 +87,7 @@ class McpServers:
         self._questions: ServerQuestions | None = None
         self._hub: ServerRegistry | None = None
         self._exposure: McpExposure | None = None
-        self._brought: dict[str, Mapping[str, Any]] = {}
+        self._brought: dict[str, ProjectServer] = {}
         self._said: dict[str, dict[str, Any]] = {}
         """What a person said of servers in this session."""
         self._is_stale = False
@@ -348,12 +356,17 @@ class McpServers:
     def _server(self, name: str) -> "ManagedServer":
         return self.hub_for(name).server(name)
 
-    def bring(self, name: str, entry: Mapping[str, Any] | None) -> None:
-        """Adds an extension's server; None removes it."""
+    def bring(
+        self,
+        name: str,
+        entry: Mapping[str, Any] | None,
+        origin: Literal["extension", "client"] = "extension",
+    ) -> None:
+        """Adds a server of an extension or of the client; None removes it."""
         if entry is None:
             self._brought.pop(name, None)
         else:
-            self._brought[name] = entry
+            self._brought[name] = ProjectServer(entry=entry, origin=origin)
             self.may_be_there = True
         self._is_stale = True
 

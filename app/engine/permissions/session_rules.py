@@ -67,7 +67,14 @@ class SessionRules:
 
     def allow(self, text: str) -> None:
         """Adds a rule for this session. Raises `UserError` for an invalid rule."""
-        rule = parse(text, "allow", "session")
+        self._add(text, "allow")
+
+    def deny(self, text: str) -> None:
+        """Adds a rule for this session that refuses such calls. Raises `UserError` for an invalid rule."""
+        self._add(text, "deny")
+
+    def _add(self, text: str, action: RuleAction) -> None:
+        rule = parse(text, action, "session")
         if isinstance(rule, RuleProblem):
             raise UserError(str(rule))
         self._given = (*self._given, rule)

@@ -73,7 +73,7 @@ class UserShell(msgspec.Struct, eq=False):
         held, self._held_back = self._held_back, []
         for message in held:
             stored = self.conversation.record(message)
-            await self.telling.publish(MessageEnd(message=stored))
+            await self.telling.publish(MessageEnd(message=stored, message_id=stored.id))
 
     async def _execute(self, command: str, exclude: bool, update_id: str | None) -> BashExecutionMessage:
         async def on_output(text: str) -> None:

@@ -20,8 +20,8 @@ from app.modes.headless_runs import (
     PrepareSession,
     print_failure,
 )
+from app.modes.lines import TooLong, read_lines
 from app.modes.rpc.host_tools import HostTools, set_host_tools
-from app.modes.rpc.lines import LineTooLong, read_lines
 from app.modes.rpc.questions import OpenQuestions
 from app.modes.stdout_writer import LineWriter, claim_stdin, claim_stdout
 from app.modes.wire_events import EventLines
@@ -99,9 +99,9 @@ class RpcServer:
             reading.cancel()
             end.cancel()
 
-    def take(self, line: bytes | LineTooLong) -> None:
+    def take(self, line: bytes | TooLong) -> None:
         """Starts the command of one line."""
-        if isinstance(line, LineTooLong):
+        if isinstance(line, TooLong):
             self._answer_parse(str(line))
             return
         try:

@@ -1073,6 +1073,8 @@ class MessageStart(Wire, frozen=True, kw_only=True, tag_field="type", tag="messa
     `message_end`."""
 
     message: Message
+    message_id: str | None = None
+    """The id of its entry in the session file."""
 
 
 class MessageUpdate(Wire, frozen=True, kw_only=True, tag_field="type", tag="message_update"):
@@ -1080,12 +1082,14 @@ class MessageUpdate(Wire, frozen=True, kw_only=True, tag_field="type", tag="mess
 
     usage: Usage
     assistant_message_event: BlockEvent
+    message_id: str | None = None
 
 
 class MessageEnd(Wire, frozen=True, kw_only=True, tag_field="type", tag="message_end"):
     """A message is complete and in the session file."""
 
     message: Message
+    message_id: str | None = None
 
 
 class ToolExecutionStart(Wire, frozen=True, kw_only=True, tag_field="type", tag="tool_execution_start"):
@@ -1120,6 +1124,33 @@ class ToolExecutionEnd(Wire, frozen=True, kw_only=True, tag_field="type", tag="t
     parent_tool_call_id: str | None = None
     message: ToolResultMessage | None = msgspec.field(name=PRIVATE + "message", default=None)
     """The result message for the model, recorded with this event."""
+
+
+class PromptFailure(Wire, frozen=True, kw_only=True):
+    """Why a prompt has no answer."""
+
+    message: str
+    provider: str | None = None
+    kind: str | None = None
+    """`auth`, `rate_limit`, `server`, …; absent when no provider failed."""
+    retryable: bool = False
+
+
+class PromptResult(Wire, frozen=True, kw_only=True, tag_field="type", tag="prompt_result"):
+    """The outcome of a prompt that was sent with an id: exactly one for each accepted prompt."""
+
+    id: Any
+    """The id of the request that sent the prompt."""
+    agent_invoked: bool
+    """False for a command, or words that an extension handled."""
+    status: Literal["completed", "aborted", "error"]
+    message_id: str | None = None
+    """The id of the prompt's own message."""
+    stop_reason: StopReason | None = None
+    """How the last answer to it ended."""
+    error: PromptFailure | None = None
+    session_settled: bool = True
+    """False: the run goes on with prompts that were queued behind this one."""
 
 
 class QueueUpdate(Wire, frozen=True, kw_only=True, tag_field="type", tag="queue_update"):
@@ -1408,6 +1439,7 @@ Event = (
     | AgentEnd
     | AgentSettled  # behind them in the reference, too
     | RunEvent
+    | PromptResult
     | QueueUpdate
     | EntryAppended
     | SessionInfoChanged

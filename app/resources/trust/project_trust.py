@@ -2,7 +2,7 @@
 
 An answer is stored per folder with a fingerprint of all that would run or come into force; when that
 changes, the question returns, even within a session. `brought` lists the items; the user interfaces show
-`TrustQuestion.items` and ask."""
+`Question.items` and ask."""
 
 import hashlib
 import json

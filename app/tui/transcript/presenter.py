@@ -44,6 +44,7 @@ from app.values.events import (
     Notice,
     PendingChanged,
     PlanModeChanged,
+    PromptResult,
     ProviderRequestDelivered,
     ProviderRequestFailed,
     ProviderRequestPrepared,
@@ -199,6 +200,7 @@ class Presenter:
                 AgentEnd()
                 | TurnStart()
                 | TurnEnd()
+                | PromptResult()
                 | QueueUpdate()
                 | AnswerInterrupted()
                 | SessionInfoChanged()

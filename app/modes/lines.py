@@ -4,15 +4,15 @@ import asyncio
 import os
 from collections.abc import AsyncIterator
 
-MAX_LINE_BYTES = 64 * 1024 * 1024
-_CHUNK_BYTES = 256 * 1024
+LINE_LIMIT = 64 * 1024 * 1024
+_CHUNK = 256 * 1024
 
 
-class LineTooLong(Exception):
+class TooLong(Exception):
     """A line exceeded the limit and was skipped."""
 
 
-async def read_lines(descriptor: int) -> AsyncIterator[bytes | LineTooLong]:
+async def read_lines(descriptor: int) -> AsyncIterator[bytes | TooLong]:
     """Yields every line without its LF (and an optional CR), and an unterminated last line."""
     rest = bytearray()
     is_skipping = False
@@ -21,14 +21,12 @@ async def read_lines(descriptor: int) -> AsyncIterator[bytes | LineTooLong]:
         while (end := chunk.find(b"\n", start)) >= 0:
             rest += chunk[start:end]
             start = end + 1
-            yield (
-                _too_long() if is_skipping or len(rest) > MAX_LINE_BYTES else bytes(rest.removesuffix(b"\r"))
-            )
+            yield _too_long() if is_skipping or len(rest) > LINE_LIMIT else bytes(rest.removesuffix(b"\r"))
             is_skipping = False
             rest.clear()
         if not is_skipping:
             rest += chunk[start:]
-        if len(rest) > MAX_LINE_BYTES:
+        if len(rest) > LINE_LIMIT:
             is_skipping = True
             rest = bytearray()
     if is_skipping:
@@ -37,8 +35,8 @@ async def read_lines(descriptor: int) -> AsyncIterator[bytes | LineTooLong]:
         yield bytes(rest.removesuffix(b"\r"))
 
 
-def _too_long() -> LineTooLong:
-    return LineTooLong(f"The line is longer than {MAX_LINE_BYTES // 1024 // 1024} MB")
+def _too_long() -> TooLong:
+    return TooLong(f"The line is longer than {LINE_LIMIT // 1024 // 1024} MB")
 
 
 async def _read(descriptor: int) -> bytes:
@@ -54,9 +52,9 @@ async def _read(descriptor: int) -> bytes:
         loop.add_reader(descriptor, note)
     except (PermissionError, OSError):
         await asyncio.sleep(0)  # a plain file is always ready, so other tasks get a turn here
-        return os.read(descriptor, _CHUNK_BYTES)
+        return os.read(descriptor, _CHUNK)
     try:
         await ready
     finally:
         loop.remove_reader(descriptor)
-    return os.read(descriptor, _CHUNK_BYTES)
+    return os.read(descriptor, _CHUNK)

@@ -1,0 +1,107 @@
+"""Implements `bayou acp`: serves an editor that speaks the Agent Client Protocol on standard input and output."""
+
+import asyncio
+import gc
+import os
+from pathlib import Path
+
+from app.assembly.options import Options, UsageError, resolve_word_paths
+from app.cli.change_folder import current_folder
+from app.cli.options import options_from
+from app.printing import print_text
+from app.resources.paths import Paths
+from app.resources.private_folders import make_folders_private
+
+USAGE = """\
+bayou acp                 serve an editor: sessions, prompts and questions as JSON lines
+bayou acp --log FILE      and write every line into a file, with known secrets masked
+bayou acp --login         sign in to a provider, in a terminal
+
+Put `bayou acp` where your editor asks for the command of an agent; docs/acp.md has the lines for Zed, JetBrains, VS
+Code, neovim and Toad. Flags that choose models, tools, permissions and resources apply to every session: bayou --help
+lists them. The editor opens sessions, so the flags that name one do not apply.
+"""
+
+
+def run(words: list[str]) -> int:
+    if {"-h", "--help"} & set(words):
+        print_text(USAGE)
+        return 0
+    if "--login" in words:
+        return _log_in()
+    words, log_file = _without_log(words)
+    options = options_from(["--mode", "acp", *words])
+    paths = Paths.from_env(os.environ, current_folder())
+    make_folders_private(paths)
+    return serve(resolve_word_paths(options, paths.cwd), paths, log_file)
+
+
+def serve(options: Options, paths: Paths, log_file: Path | None = None) -> int:
+    """Serves one client. The client names the folder of each session."""
+    _refuse_what_the_client_says(options)
+    # Imports create many objects and free none, so collection is off until the SDK is there.
+    gc.disable()
+    from app.modes.acp.serve import run_acp  # noqa: PLC0415  (the SDK, for this face only)
+
+    gc.enable()
+
+    async def served() -> int:
+        return await run_acp(options, paths, _stop_on_signals(), log_file)
+
+    try:
+        return asyncio.run(served())
+    except OSError as problem:
+        raise UsageError(f"--log {log_file}: {problem.strerror or problem}.") from None
+
+
+def _log_in() -> int:
+    from app.cli.commands.auth_command import run as run_auth  # noqa: PLC0415  (needs no session)
+
+    try:
+        provider = input("Provider to sign in to (anthropic, openai, google, …): ").strip()
+    except EOFError:
+        provider = ""
+    if not provider:
+        raise UsageError("No provider was named. Name one: bayou auth login PROVIDER.")
+    return run_auth(["login", provider])
+
+
+def _without_log(words: list[str]) -> tuple[list[str], Path | None]:
+    if "--log" not in words:
+        return words, None
+    at = words.index("--log")
+    if at + 1 == len(words):
+        raise UsageError("--log needs a file. See bayou acp --help.")
+    return [*words[:at], *words[at + 2 :]], current_folder() / Path(words[at + 1]).expanduser()
+
+
+def _refuse_what_the_client_says(options: Options) -> None:
+    named = {
+        "a prompt": bool(options.words),
+        "--session": options.session is not None,
+        "--session-id": options.session_id is not None,
+        "--continue": options.continue_,
+        "--resume": options.resume,
+        "--fork": options.fork is not None,
+        "--name": options.name is not None,
+        "--print": options.print,
+        "--output-schema": options.output_schema is not None,
+    }
+    for flag, is_said in named.items():
+        if is_said:
+            raise UsageError(f"bayou acp does not take {flag}: the editor opens sessions and sends prompts.")
+
+
+def _stop_on_signals() -> "asyncio.Future[int]":
+    from app.assembly.shutdown import force_exit_deadline  # noqa: PLC0415  (after the SDK)
+    from app.assembly.signals import ENDING_SIGNALS, on_signals  # noqa: PLC0415  (as above)
+
+    stopped: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+
+    def stop(number: int) -> None:
+        if stopped.done():
+            os._exit(128 + number)  # a second signal ends at once
+        stopped.set_result(number)
+
+    on_signals(ENDING_SIGNALS, stop, at_once=lambda number: force_exit_deadline(128 + number))
+    return stopped

@@ -1,0 +1,148 @@
+"""Publishes one outcome for each prompt that a client sent with an id, whatever becomes of the prompt."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, Literal
+
+import msgspec
+
+from app.agent.queues import Queues
+from app.engine.core.event_bus import EventBus
+from app.engine.core.prompt_intake import PromptInput
+from app.providers.classify import Failure
+from app.values.events import (
+    AgentSettled,
+    Event,
+    MessageEnd,
+    MessageStart,
+    Notice,
+    PromptFailure,
+    PromptResult,
+)
+from app.values.messages import AssistantMessage, Message, UserMessage
+
+Status = Literal["completed", "aborted", "error"]
+_NO_ANSWER = "The run ended before the model answered."
+
+
+class _OpenPrompt(msgspec.Struct, kw_only=True):
+    """A prompt without an outcome so far."""
+
+    id: Any
+    message_id: str
+    is_follow_up: bool
+    is_delivered: bool = False
+    answer: AssistantMessage | None = None
+    """The last answer since the prompt was delivered."""
+
+
+class PromptOutcomes:
+    """The open prompts of one session."""
+
+    def __init__(
+        self, telling: EventBus, queues: Queues, failure_of: Callable[[AssistantMessage], Failure]
+    ) -> None:
+        self._telling = telling
+        self._queues = queues
+        self._failure_of = failure_of
+        self._open: list[_OpenPrompt] = []
+        self._problem = ""
+        """The last error of the session itself since a prompt was delivered."""
+        telling.subscribe(self._note)
+
+    def expect(self, words: PromptInput, message: Message) -> None:
+        """Notes an accepted prompt, which is delivered now or waits in a queue."""
+        if words.request_id is not None:
+            self._open.append(
+                _OpenPrompt(
+                    id=words.request_id,
+                    message_id=message.id,
+                    is_follow_up=words.while_running == "follow_up",
+                )
+            )
+
+    def is_awaited(self, message_id: str) -> bool:
+        """Whether a client sent this message as a prompt, and waits for its outcome."""
+        return any(prompt.message_id == message_id for prompt in self._open)
+
+    def handled(self, request_id: Any) -> None:
+        """Publishes the outcome of a prompt that needs no model, once its request has been answered."""
+        if request_id is not None:
+            result = PromptResult(id=request_id, agent_invoked=False, status="completed")
+            asyncio.get_running_loop().call_soon(self._telling.publish_now, result)
+
+    def removed(self, message_id: str) -> None:
+        """Settles a prompt that was taken out of its queue."""
+        for prompt in tuple(self._open):
+            if prompt.message_id == message_id:
+                self._settle(prompt, "aborted", session_settled=False)
+
+    def close(self) -> None:
+        """Settles all open prompts: the session ends."""
+        for prompt in tuple(self._open):
+            self._settle(prompt, "aborted")
+
+    def _note(self, event: Event) -> None:
+        if not self._open:
+            return
+        if isinstance(event, MessageStart) and isinstance(event.message, UserMessage):
+            self._delivered(event.message.id)
+        elif isinstance(event, MessageEnd) and isinstance(event.message, AssistantMessage):
+            for prompt in self._open:
+                if prompt.is_delivered:
+                    prompt.answer = event.message
+        elif isinstance(event, Notice) and event.level == "error":
+            self._problem = event.text
+        elif isinstance(event, AgentSettled):
+            self._settled(is_aborted=event.aborted)
+
+    def _delivered(self, message_id: str) -> None:
+        prompt = next((one for one in self._open if one.message_id == message_id), None)
+        if prompt is None:
+            return
+        self._problem = ""
+        if prompt.is_follow_up:  # it was to wait until the agent is done with what came before
+            for earlier in tuple(self._open):
+                if earlier.is_delivered:
+                    self._settle(earlier, _status(earlier), session_settled=False)
+        prompt.is_delivered = True
+
+    def _settled(self, *, is_aborted: bool) -> None:
+        waiting = {
+            message.id for queue in ("steering", "follow_up") for message in self._queues.waiting(queue)
+        }
+        for prompt in tuple(self._open):
+            if prompt.message_id not in waiting:
+                self._settle(prompt, "aborted" if is_aborted else _status(prompt))
+
+    def _settle(self, prompt: _OpenPrompt, status: Status, *, session_settled: bool = True) -> None:
+        self._open.remove(prompt)
+        answer = prompt.answer
+        self._telling.publish_now(
+            PromptResult(
+                id=prompt.id,
+                agent_invoked=prompt.is_delivered,
+                status=status,
+                message_id=prompt.message_id,
+                stop_reason=answer.stop_reason if answer is not None else None,
+                error=self._failure(answer) if status == "error" else None,
+                session_settled=session_settled,
+            )
+        )
+
+    def _failure(self, answer: AssistantMessage | None) -> PromptFailure:
+        if answer is None:
+            return PromptFailure(message=self._problem or _NO_ANSWER)
+        failure = self._failure_of(answer)
+        return PromptFailure(
+            message=answer.error_message or self._problem or _NO_ANSWER,
+            provider=answer.provider or None,
+            kind=failure.kind if failure.kind != "none" else None,
+            retryable=failure.is_retryable,
+        )
+
+
+def _status(prompt: _OpenPrompt) -> Status:
+    if prompt.answer is None or prompt.answer.stop_reason == "error":
+        return "error"
+    return "aborted" if prompt.answer.stop_reason == "aborted" else "completed"

@@ -1,0 +1,205 @@
+"""Asks the person at the client: approvals and choices as permission requests, forms as elicitations."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+from acp import RequestError
+from acp.schema import (
+    PermissionOption,
+    PermissionOptionKind,
+    RequestPermissionRequest,
+    ToolCallProgress,
+    ToolCallUpdate,
+)
+
+from app.engine.core.questions import ApprovalReply
+from app.engine.permissions.gate_question import DENY, ONCE
+from app.engine.session import Session
+from app.modes.acp.blocks import text_block
+from app.modes.acp.calls import KINDS, Content, fenced, locations_of, title_of, tool_content
+from app.modes.acp.client import Client
+from app.modes.acp.forms import answers_of, form_request
+from app.modes.acp.updates import Update
+from app.values.approvals import Approval
+from app.values.content import ToolCall
+from app.values.events import Event, Notice, QuestionAsked
+from app.values.forms import AskedForm, FormChoice, FormField
+from tools.results import DiffBlock
+
+ASKING = ("select", "confirm", "input", "editor")
+YES, NO = "Yes", "No"
+NEVER = "Never in this session: "
+_REFUSALS = ("No", "Do not", "Decide later", "Deny", "Stay", NEVER)
+
+
+class Questions:
+    """The open questions of one session."""
+
+    def __init__(self, session: Session, session_id: str, client: Client) -> None:
+        self._session = session
+        self._session_id = session_id
+        self._client = client
+        self._open: dict[asyncio.Task[None], tuple[str, asyncio.Future[Any]]] = {}
+
+    def note(self, event: Event) -> None:
+        """Asks a question of the session, as its subscriber."""
+        if not isinstance(event, QuestionAsked) or event.method not in ASKING:
+            return
+        future = event.answer
+        if not isinstance(future, asyncio.Future):
+            return
+        task = asyncio.get_running_loop().create_task(self._settle(event, future))
+        self._open[task] = event.method, future
+        # A question that the run, a timeout or another rule has answered is taken back.
+        future.add_done_callback(lambda _: task.cancel())
+        task.add_done_callback(lambda _: self._open.pop(task, None))
+
+    def dismiss(self) -> None:
+        """Gives all open questions their cancelled answer."""
+        for method, future in tuple(self._open.values()):
+            if not future.done():
+                future.set_result(_cancelled(method))
+
+    async def _settle(self, event: QuestionAsked, future: "asyncio.Future[Any]") -> None:
+        try:
+            answer = await self._answer(event)
+        except (ConnectionError, RequestError, msgspec.ValidationError):
+            answer = _cancelled(event.method)
+        if not future.done():
+            future.set_result(answer)
+
+    async def _answer(self, event: QuestionAsked) -> Any:
+        title = event.title or ""
+        if event.approval is not None and event.method == "select":
+            return await self._approve(event.approval, event.options or ())
+        if event.plan is not None:
+            shown = [tool_content(text_block(event.plan.plan))]
+            return await self._choose(event, f"Plan: {event.plan.title}", shown)
+        if isinstance(event.form, AskedForm):
+            return await self._fill_in(event.form)
+        shown = [tool_content(text_block("\n\n".join(filter(None, (title, event.message)))))]
+        match event.method:
+            case "select" if self._client.abilities.has_forms:
+                choices = tuple(FormChoice(value=text, title=text) for text in event.options or ())
+                return await self._field(title, FormField(name="answer", title="Answer", choices=choices))
+            case "select":
+                return await self._choose(event, title, shown)
+            case "confirm":
+                return await self._choose(event, title, shown, (YES, NO)) == YES
+            case _:
+                field = FormField(
+                    name="answer",
+                    title="Answer",
+                    description=event.placeholder or "",
+                    default=event.prefill or "",
+                )
+                return await self._field(title, field)
+
+    async def _approve(self, approval: Approval, options: Sequence[str]) -> Any:
+        """Asks whether a call may run, showing the whole of it."""
+        call = ToolCall(id=approval.tool_call_id, name=approval.tool_name, arguments=approval.arguments)
+        needs_word = approval.confirmation_word is not None
+        offered = [one for one in options if one != DENY]
+        offered += [] if needs_word else [f"{NEVER}{rule.text}" for rule in approval.rules[:1]]
+        chosen = await self._permission(
+            ToolCallUpdate(
+                tool_call_id=call.id,
+                title=title_of(self._session, call),
+                kind=KINDS.get(call.name, "other"),
+                status="pending",
+                content=await self._whole(call, approval),
+                locations=locations_of(self._session, call),
+                raw_input=call.arguments,
+            ),
+            (*offered, DENY),
+        )
+        if chosen is None or chosen == DENY:
+            return DENY
+        if chosen.startswith(NEVER):
+            self._session.permissions.rules.deny(chosen.removeprefix(NEVER))
+            return DENY
+        return ApprovalReply(allows=True) if needs_word and chosen == ONCE else chosen
+
+    async def _whole(self, call: ToolCall, approval: Approval) -> list[Content]:
+        """Returns the whole command or change, and what bayou thinks of its parts."""
+        shown: list[Content] = []
+        preview = await self._session.previews.of(call.name, call.arguments, is_for_person=True)
+        if preview is not None:
+            card = self._session.tools.card(call, preview)
+            shown += [
+                tool_content(text_block(f"{block.path}\n{fenced(block.diff, 'diff')}"))
+                for block in card.blocks
+                if isinstance(block, DiffBlock)
+            ]
+        for name, language in (("command", "sh"), ("code", "python")):
+            if isinstance(text := call.arguments.get(name), str):
+                shown.append(tool_content(text_block(fenced(text, language))))
+        lines = [f"- {part.text}: {part.letter} ({part.why})" for part in approval.parts]
+        if approval.confirmation_word is not None:
+            lines.append(f"- Dangerous: {approval.why}")
+        if lines:
+            shown.append(tool_content(text_block("\n".join(lines))))
+        return shown
+
+    async def _choose(
+        self, event: QuestionAsked, title: str, shown: Sequence[Content], options: Sequence[str] | None = None
+    ) -> str | None:
+        call_id = f"question-{event.id}"
+        chosen = await self._permission(
+            ToolCallUpdate(
+                tool_call_id=call_id, title=title, kind="other", status="pending", content=list(shown)
+            ),
+            options if options is not None else event.options or (),
+        )
+        status = "failed" if chosen is None else "completed"
+        self._send(ToolCallProgress(session_update="tool_call_update", tool_call_id=call_id, status=status))
+        return chosen
+
+    async def _permission(self, call: ToolCallUpdate, options: Sequence[str]) -> str | None:
+        """Returns the chosen option; None: the client closed the question without an answer."""
+        result = await self._client.ask(
+            "session/request_permission",
+            RequestPermissionRequest(
+                session_id=self._session_id,
+                tool_call=call,
+                options=[
+                    PermissionOption(option_id=str(number), name=text, kind=_kind(text))
+                    for number, text in enumerate(options)
+                ],
+            ),
+        )
+        outcome = result.get("outcome") if isinstance(result, Mapping) else None
+        chosen = outcome.get("optionId") if isinstance(outcome, Mapping) else None
+        numbers = {str(number): text for number, text in enumerate(options)}
+        return numbers.get(chosen) if isinstance(chosen, str) else None
+
+    async def _field(self, title: str, field: FormField) -> str | None:
+        answers = await self._fill_in(AskedForm(server="", message=title, fields=(field,)))
+        return answers.get(field.name, "") if isinstance(answers, Mapping) else None
+
+    async def _fill_in(self, form: AskedForm) -> Mapping[str, str] | str | None:
+        """Returns the answers by field, `decline`, or None for a cancelled form."""
+        abilities = self._client.abilities
+        if not (abilities.has_pages if form.url else abilities.has_forms):
+            text = f"{form.server or 'An extension'} asked “{form.message}”, which this client cannot show."
+            self._session.events.publish_now(Notice(level="warning", text=text))
+            return None
+        result = await self._client.ask("elicitation/create", form_request(form, self._session_id))
+        return answers_of(form, result)
+
+    def _send(self, update: Update) -> None:
+        self._client.update(self._session_id, update)
+
+
+def _kind(option: str) -> PermissionOptionKind:
+    if option.startswith(NEVER):
+        return "reject_always"
+    if option.startswith(_REFUSALS):
+        return "reject_once"
+    return "allow_always" if option.startswith("Always") else "allow_once"
+
+
+def _cancelled(method: str) -> Any:
+    return False if method == "confirm" else None

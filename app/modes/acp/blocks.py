@@ -1,0 +1,114 @@
+"""Converts content blocks: those of a prompt to text and images, and those of messages to the client's."""
+
+import base64
+import binascii
+from collections.abc import Sequence
+from urllib.parse import unquote, urlsplit
+
+import msgspec
+from acp.schema import (
+    AudioContentBlock,
+    BlobResourceContents,
+    EmbeddedResourceContentBlock,
+    ImageContentBlock,
+    ResourceContentBlock,
+    TextContentBlock,
+    TextResourceContents,
+)
+
+from app.modes.acp.faults import invalid
+from app.values.content import Image, Text, UserContent
+
+ContentBlock = (
+    TextContentBlock
+    | ImageContentBlock
+    | AudioContentBlock
+    | ResourceContentBlock
+    | EmbeddedResourceContentBlock
+)
+
+
+class Words(msgspec.Struct, frozen=True, kw_only=True):
+    """A prompt as the session takes it."""
+
+    text: str
+    images: tuple[Image, ...] = ()
+
+
+def words_of(blocks: Sequence[ContentBlock]) -> Words:
+    """Returns the text and images of a prompt. Raises a `RequestError` for content that cannot be sent."""
+    pieces: list[str] = []
+    images: list[Image] = []
+    for block in blocks:
+        if isinstance(block, TextContentBlock):
+            pieces.append(block.text)
+        elif isinstance(block, ImageContentBlock):
+            images.append(_image(block.data, block.mime_type))
+        elif isinstance(block, ResourceContentBlock):
+            pieces.append(_mention(block.uri))
+        elif isinstance(block, AudioContentBlock):
+            raise invalid("bayou takes no audio; it is not among its prompt capabilities")
+        elif isinstance(block.resource, TextResourceContents):
+            pieces.append(_file(_mention(block.resource.uri), block.resource.text))
+        elif (block.resource.mime_type or "").startswith("image/"):
+            images.append(_image(block.resource.blob, block.resource.mime_type or ""))
+        else:
+            pieces.append(_file(_mention(block.resource.uri), _decoded(block.resource)))
+    text = "".join(pieces)
+    if not text.strip() and not images:
+        raise invalid("the prompt is empty")
+    return Words(text=text, images=tuple(images))
+
+
+def shown_blocks(content: str | Sequence[UserContent]) -> list[TextContentBlock | ImageContentBlock]:
+    """Returns the content of a message as the client shows it."""
+    if isinstance(content, str):
+        return [text_block(content)]
+    shown: list[TextContentBlock | ImageContentBlock] = []
+    for part in content:
+        if isinstance(part, Text) and part.text:
+            shown.append(text_block(part.text))
+        elif isinstance(part, Image):
+            shown.append(ImageContentBlock(type="image", data=part.data, mime_type=part.mime_type))
+    return shown
+
+
+def text_block(text: str) -> TextContentBlock:
+    return TextContentBlock(type="text", text=text)
+
+
+def _image(data: str, kind: str) -> Image:
+    if not kind.startswith("image/"):
+        raise invalid(f"an image has the type {kind or '(none)'}")
+    try:
+        base64.b64decode(data, validate=True)
+    except (binascii.Error, ValueError):
+        raise invalid("the data of an image is not Base64") from None
+    return Image(data=data, mime_type=kind)
+
+
+def _mention(uri: str) -> str:
+    """Returns the path of a file, as people write it; any other address as it is."""
+    try:
+        parts = urlsplit(uri)
+    except ValueError:
+        return uri
+    if parts.scheme != "file":
+        return uri
+    path = unquote(parts.path)
+    return f"{path}#{parts.fragment}" if parts.fragment else path
+
+
+def _file(name: str, text: str) -> str:
+    return f'\n<file name="{name}">\n{text}\n</file>\n'
+
+
+def _decoded(blob: BlobResourceContents) -> str:
+    try:
+        data = base64.b64decode(blob.blob, validate=True)
+    except (binascii.Error, ValueError):
+        raise invalid("the data of an embedded resource is not Base64") from None
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return f"({len(data):,} bytes of {blob.mime_type or 'a file'}, which is no text)"

@@ -1,0 +1,61 @@
+"""The client at the other end: what it can show, and the requests that bayou sends it."""
+
+import asyncio
+from typing import Any
+
+import msgspec
+from acp.connection import Connection
+from acp.schema import CancelRequestNotification, ClientCapabilities, SessionNotification
+from pydantic import BaseModel
+
+from app.modes.acp.transport import ASKED, LineTransport
+
+
+class Abilities(msgspec.Struct, frozen=True, kw_only=True):
+    """What the client has declared."""
+
+    has_forms: bool = False
+    has_pages: bool = False
+    """Whether it opens the page of a server's question."""
+    has_terminals: bool = False
+    """Whether it shows the output of commands as a terminal does."""
+
+    @classmethod
+    def declared(cls, capabilities: ClientCapabilities | None) -> "Abilities":
+        if capabilities is None:
+            return cls()
+        asked = capabilities.elicitation
+        more = capabilities.field_meta or {}
+        return cls(
+            has_forms=asked is not None and asked.form is not None,
+            has_pages=asked is not None and asked.url is not None,
+            has_terminals=more.get("terminal_output") is True,
+        )
+
+
+class Client:
+    """Sends requests to the client, and takes back those that need no answer any more."""
+
+    def __init__(self, transport: LineTransport, connection: Connection) -> None:
+        self.transport = transport
+        self._connection = connection
+        self.abilities = Abilities()
+
+    def update(self, session_id: str, update: BaseModel) -> None:
+        """Sends an update of a session at once."""
+        self.transport.notify("session/update", SessionNotification(session_id=session_id, update=update))  # pyright: ignore[reportArgumentType]
+
+    async def ask(self, method: str, parameters: BaseModel) -> Any:
+        """Returns the result. Raises `ConnectionError` when the client has gone, and `RequestError` with its
+        refusal; a cancelled request is taken back."""
+        asked: list[Any] = []
+        ASKED.set(asked)
+        told = parameters.model_dump(mode="json", by_alias=True, exclude_none=True)
+        try:
+            return await self._connection.send_request(method, told)
+        except asyncio.CancelledError:
+            if asked:
+                self.transport.notify("$/cancel_request", CancelRequestNotification(request_id=asked[0]))
+            raise
+        finally:
+            ASKED.set(None)

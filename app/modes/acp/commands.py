@@ -1,0 +1,121 @@
+"""The slash commands that a client offers: bayou's own, and those of extensions, prompts, skills and servers."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+import msgspec
+from acp.schema import AvailableCommand, AvailableCommandInput, UnstructuredCommandInput
+
+from app.engine.session import Session
+from app.modes.acp.options import use_model
+from app.values.models import thinking_level
+from app.values.user_errors import UserError
+
+_MOST_SHOWN = 60
+
+
+class OwnCommand(msgspec.Struct, frozen=True, kw_only=True):
+    """A slash command of this face."""
+
+    description: str
+    run: Callable[[Session, str], Awaitable[str]]
+    """Gets the words behind the name; returns what the person is told."""
+    hint: str = ""
+
+
+async def _compact(session: Session, words: str) -> str:
+    result = await session.compaction.run(words or None)
+    after = result.estimated_tokens_after
+    told = f"{result.tokens_before:,} tokens" + (f" became about {after:,}" if after is not None else "")
+    return f"The conversation was summarised: {told}."
+
+
+async def _model(session: Session, words: str) -> str:
+    if not words:
+        names = [model.key for model in session.models.choice.available()]
+        more = f"\n… and {len(names) - _MOST_SHOWN} more" if len(names) > _MOST_SHOWN else ""
+        now = session.model.key if session.model is not None else "none"
+        return f"Now: {now}. Available:\n" + "\n".join(f"- {name}" for name in names[:_MOST_SHOWN]) + more
+    await use_model(session, words)
+    assert session.model is not None
+    return f"{session.model.name} answers from the next request on."
+
+
+async def _thinking(session: Session, words: str) -> str:
+    levels = session.state.levels
+    if not words:
+        return f"Now: {session.state.thinking}. Levels: {', '.join(levels)}."
+    level = thinking_level(words)
+    if level is None or level not in levels:
+        raise UserError(f"There is no thinking level {words}. Levels: {', '.join(levels)}.")
+    await session.models.use_thinking(level)
+    return f"Thinking level: {level}."
+
+
+async def _name(session: Session, words: str) -> str:
+    if not words:
+        return f"Name: {session.state.name or '(none)'}. /name TEXT sets it."
+    await session.record.rename(words)
+    return f"The session is named {words}."
+
+
+async def _session(session: Session, words: str) -> str:
+    state, stats = session.state, session.stats
+    usage = session.context_usage()
+    window = f"{state.context_tokens:,} of {usage.context_window:,}" if usage is not None else "unknown"
+    return "\n".join(
+        (
+            f"- Session: {state.session_id}",
+            f"- File: {state.file or '(not saved)'}",
+            f"- Messages: {stats.total_messages} ({stats.tool_calls} tool calls)",
+            f"- Context: {window} tokens",
+            f"- Cost: ${stats.usage.cost.total:.4f}",
+        )
+    )
+
+
+async def _export(session: Session, words: str) -> str:
+    target = session.cwd / words if words else None
+    try:
+        written = await asyncio.to_thread(session.export, target)
+    except OSError as problem:
+        raise UserError(f"{problem.filename or target}: {problem.strerror or problem}.") from None
+    return f"Written: {written}"
+
+
+OWN: Mapping[str, OwnCommand] = {
+    "compact": OwnCommand(
+        description="Summarise the older part of the conversation", run=_compact, hint="what to keep"
+    ),
+    "model": OwnCommand(description="Show or switch the model", run=_model, hint="provider/model"),
+    "thinking": OwnCommand(description="Show or set how hard the model thinks", run=_thinking, hint="level"),
+    "name": OwnCommand(description="Show or set the session's name", run=_name, hint="name"),
+    "session": OwnCommand(description="File, counts, context and cost", run=_session),
+    "export": OwnCommand(
+        description="Write the session as HTML, Markdown or JSONL", run=_export, hint="file"
+    ),
+}
+
+
+def own_command(text: str) -> tuple[OwnCommand, str] | None:
+    """Returns the command that a prompt names, with the words behind it."""
+    name, _, words = text.strip().partition(" ")
+    command = OWN.get(name.removeprefix("/")) if name.startswith("/") else None
+    return None if command is None else (command, words.strip())
+
+
+def available(session: Session) -> list[AvailableCommand]:
+    """Returns all commands; one of an extension takes the place of bayou's own."""
+    found = {name: _shown(name, one.description, one.hint) for name, one in OWN.items()}
+    found["mcp"] = _shown("mcp", "MCP servers: list, and what can be done with one", "list|…")
+    for one in session.commands():
+        data: Any = one
+        name = str(data["name"])
+        found[name] = _shown(name, str(data.get("description") or name), str(data.get("argumentHint") or ""))
+    return list(found.values())
+
+
+def _shown(name: str, description: str, hint: str) -> AvailableCommand:
+    taken = AvailableCommandInput(root=UnstructuredCommandInput(hint=hint)) if hint else None
+    return AvailableCommand(name=name, description=description, input=taken)

@@ -1,0 +1,333 @@
+"""One open session of a client: its prompts under way, and what the client is told of it."""
+
+import asyncio
+from collections.abc import Coroutine, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from acp.schema import (
+    AcpMcpServer,
+    AvailableCommandsUpdate,
+    ConfigOptionUpdate,
+    CurrentModeUpdate,
+    HttpMcpServer,
+    McpServerStdio,
+    PromptResponse,
+    SessionModeState,
+    SseMcpServer,
+    StopReason,
+)
+
+from app.assembly.assembled_session import AssembledSession
+from app.assembly.extensions.extension_setup import ConnectedExtensions, connect_extensions
+from app.assembly.options import Options
+from app.assembly.session_builder import assemble_session
+from app.assembly.shutdown import close_session
+from app.assembly.trust_prompt import RpcTrustPrompt
+from app.engine.core.prompt_intake import MissingApiKey, Refused
+from app.engine.session import Session
+from app.extensions.headless_ui import EventUi
+from app.modes.acp.asking import Questions
+from app.modes.acp.blocks import ContentBlock, Words, words_of
+from app.modes.acp.client import Client
+from app.modes.acp.commands import available, own_command
+from app.modes.acp.faults import AUTH_REQUIRED, failed, fault, invalid
+from app.modes.acp.options import current_mode, modes_of, options_of, set_mode, set_option
+from app.modes.acp.replay import replayed
+from app.modes.acp.updates import Update, Updates
+from app.modes.wire_events import JoinedEvents
+from app.printing import print_problem
+from app.resources.paths import Paths
+from app.values.events import (
+    Event,
+    McpServersChange,
+    ModelChanged,
+    Notice,
+    PlanModeChanged,
+    PromptResult,
+    SessionReplaced,
+    ThinkingLevelChanged,
+)
+from app.values.user_errors import UserError
+from app.values.wire import new_id
+
+AddedByExtensionServer = HttpMcpServer | SseMcpServer | AcpMcpServer | McpServerStdio
+Delivery = Literal["follow_up", "steer"]
+_FIRST_UPDATES_AFTER = 0.05
+"""Seconds between the answer that names a session and its first updates: some clients learn of a session only
+after they have handled that answer."""
+_ANSWER_SECONDS = 7 * 24 * 3600.0
+"""How long a question of an extension waits: as long as a person may be away."""
+_REFUSALS = ("refusal", "content_filter", "SAFETY")
+_NO_MODEL = (
+    "No model is connected: the offline guide answers, which is no language model. To connect one, run "
+    "`bayou auth login PROVIDER` in a terminal, or set a key such as ANTHROPIC_API_KEY for the editor."
+)
+
+
+class LivingSession:
+    """A session with its extensions, its questions and its open prompts."""
+
+    def __init__(self, assembled: AssembledSession, paths: Paths, client: Client) -> None:
+        self._assembled = assembled
+        self._paths = paths
+        self._client = client
+        self.session: Session = assembled.session
+        self.id = assembled.session.state.session_id
+        self._outcomes: dict[str, asyncio.Future[PromptResult]] = {}
+        """The open prompts."""
+        self._taking: set[asyncio.Task[Any]] = set()
+        """Prompts that are being read, and commands that are carried out."""
+        self._cancels = 0
+        self._held: list[Update] | None = []
+        """Updates that wait until the client knows the session; None from then on."""
+        self._shown: tuple[str, bytes] | None = None
+        """The mode and the options as the client knows them."""
+        self._extended: ConnectedExtensions | None = None
+        self._updates = Updates(
+            self.session,
+            self.send,
+            is_own=self.session.outcomes.is_awaited,
+            has_terminals=client.abilities.has_terminals,
+        )
+        self._questions = Questions(self.session, self.id, client)
+        self._joined = JoinedEvents(self._tell)
+        self._leave = self.session.subscribe(self._joined.tell, pace=client.transport.room)
+        assembled.effective_settings.subscribe(lambda before: self._tell_options())
+
+    @classmethod
+    async def begin(
+        cls, options: Options, paths: Paths, client: Client, servers: Sequence[AddedByExtensionServer]
+    ) -> "LivingSession":
+        """Opens what the options name. Raises `UserError` with the reason."""
+        assembled = assemble_session(options, paths, asks="person")
+        living = cls(assembled, paths, client)
+        try:
+            living.bring(servers)
+            await living._extend(options)
+        except BaseException:
+            await living.close()
+            raise
+        for problem in assembled.problems:
+            print_problem(problem)
+        return living
+
+    @property
+    def is_guide(self) -> bool:
+        """Whether the offline guide answers only because no other model can."""
+        model, settings = self.session.model, self._assembled.effective_settings.settings
+        return model is not None and model.api == "offline" and settings.model.default_model is None
+
+    @property
+    def cwd(self) -> Path:
+        return self.session.cwd
+
+    def bring(self, servers: Sequence[AddedByExtensionServer]) -> None:
+        """Adds the client's MCP servers to those of the files."""
+        for server in servers:
+            self.session.mcp.bring(server.name, _entry_of(server), origin="client")
+
+    async def _extend(self, options: Options) -> None:
+        ui = EventUi(self.session.events.publish_now, mode="acp", answer_seconds=_ANSWER_SECONDS)
+        extended = await connect_extensions(
+            self._assembled, options, self._paths, mode="acp", ui=ui, shutdown=lambda: None
+        )
+        self._extended = extended
+
+    # What the client is told
+
+    def send(self, update: Update) -> None:
+        if self._held is not None:
+            self._held.append(update)
+        else:
+            self._client.update(self.id, update)
+
+    def replay(self) -> None:
+        """Shows the stored conversation at once, before the request that asked for it is answered."""
+        for update in replayed(self.session):
+            self._client.update(self.id, update)
+
+    def introduce(self) -> None:
+        """Tells commands, usage and problems, shortly after the answer that names the session."""
+        asyncio.get_running_loop().call_later(_FIRST_UPDATES_AFTER, self.release)
+
+    def release(self) -> None:
+        """Sends what was held back; from now on updates go out at once."""
+        held, self._held = self._held, None
+        if held is None:
+            return
+        self._tell_commands()
+        self._updates.tell_usage()
+        for update in held:
+            self.send(update)
+        for problem in self._assembled.problems:
+            self._tell(Notice(level="warning", text=problem))
+        if self._extended is not None:
+            RpcTrustPrompt(self._assembled, self._paths, self._extended.trust).begin()
+
+    def modes(self) -> SessionModeState:
+        return modes_of(self.session)
+
+    def set_mode(self, mode: str) -> None:
+        set_mode(self.session, mode)
+
+    async def set_option(self, option: str, value: object) -> None:
+        await set_option(self.session, option, value)
+
+    def options(self) -> list[Any]:
+        """Returns the options as the client shows them from now on."""
+        found = options_of(self.session)
+        self._shown = current_mode(self.session), _written(found)
+        return found
+
+    def _tell_options(self) -> None:
+        """Tells the options where they have changed."""
+        if self._shown is None:
+            return
+        mode_before, before = self._shown
+        found = self.options()
+        mode, now = self._shown
+        if now != before:
+            self.send(ConfigOptionUpdate(session_update="config_option_update", config_options=list(found)))
+        if mode != mode_before:
+            self.send(CurrentModeUpdate(session_update="current_mode_update", current_mode_id=mode))
+
+    def _tell_commands(self) -> None:
+        self.send(
+            AvailableCommandsUpdate(
+                session_update="available_commands_update", available_commands=available(self.session)
+            )
+        )
+
+    def _tell(self, event: Event) -> None:
+        self._questions.note(event)
+        self._updates.tell(event)
+        if isinstance(event, PromptResult):
+            outcome = self._outcomes.get(event.id)
+            if outcome is not None and not outcome.done():
+                outcome.set_result(event)
+        elif isinstance(event, ModelChanged | ThinkingLevelChanged | PlanModeChanged | SessionReplaced):
+            self._tell_options()
+        elif isinstance(event, McpServersChange) and self._held is None:
+            self._tell_commands()
+
+    # Prompts
+
+    async def prompt(self, blocks: Sequence[ContentBlock], meta: Mapping[str, Any]) -> PromptResponse:
+        """Carries out one prompt, and returns when it has its outcome. While a run is active the prompt waits
+        behind it, or joins it where `_meta.bayou.delivery` or the setting says `steer`."""
+        words, delivery = words_of(blocks), self._delivery(meta)
+        self.release()
+        if self.is_guide and not self.session.entries:
+            self._updates.say(f"{_NO_MODEL}\n\n")
+        key = new_id()
+        self._outcomes[key] = asyncio.get_running_loop().create_future()
+        try:
+            return await self._outcome(words, delivery, key)
+        except MissingApiKey as problem:
+            raise fault(AUTH_REQUIRED, str(problem), _how_to_sign_in(problem.provider)) from None
+        except Refused as problem:
+            raise failed(str(problem)) from None
+        finally:
+            del self._outcomes[key]
+
+    async def _outcome(self, words: Words, delivery: Delivery, key: str) -> PromptResponse:
+        cancels = self._cancels
+        own = own_command(words.text)
+        work = self._carry_out(*own) if own is not None else self._take(words, delivery, key)
+        taking = asyncio.ensure_future(work)
+        self._taking.add(taking)
+        self._updates.are_notes_answers = True
+        try:
+            await asyncio.wait({taking})
+        finally:
+            self._taking.discard(taking)
+            self._updates.are_notes_answers = False
+        if taking.cancelled():
+            return _response("cancelled")
+        taking.result()
+        if own is not None:
+            return _response("end_turn")
+        if self._cancels != cancels:  # the prompt was accepted in spite of it
+            await self.session.abort()
+        return self._answer_to(await self._outcomes[key])
+
+    def _delivery(self, meta: Mapping[str, Any]) -> Delivery:
+        asked = meta.get("bayou")
+        word = asked.get("delivery") if isinstance(asked, Mapping) else None
+        if not self._outcomes and self.session.is_running:
+            return "steer"  # the run began by itself: the person means what it does now
+        return "steer" if word == "steer" else "follow_up"
+
+    async def _take(self, words: Words, delivery: Delivery, key: str) -> None:
+        await self.session.prompt(
+            words.text, words.images, while_running=delivery, source="rpc", request_id=key
+        )
+
+    async def _carry_out(self, command: Any, words: str) -> None:
+        try:
+            self._updates.say(await command.run(self.session, words))
+        except UserError as problem:
+            self._updates.say(str(problem))
+
+    def _answer_to(self, result: PromptResult) -> PromptResponse:
+        """Returns how a prompt ended. Raises a `RequestError` for a failed one, so that no client shows an empty
+        turn as a success."""
+        self._joined.flush()
+        if result.status == "aborted":
+            return _response("cancelled")
+        if result.status == "error" and result.error is not None:
+            if self.session.budget.has_refused:
+                return _response("max_turn_requests")
+            if result.error.kind == "auth":
+                provider = result.error.provider or "the provider"
+                raise fault(AUTH_REQUIRED, result.error.message, _how_to_sign_in(provider))
+            raise failed(result.error.message)
+        answer = self.session.last_answer
+        if answer is not None and result.agent_invoked and answer.raw_stop_reason in _REFUSALS:
+            return _response("refusal")
+        return _response("max_tokens" if result.stop_reason == "length" else "end_turn")
+
+    def cancel(self) -> Coroutine[Any, Any, None]:
+        """Stops everything: what was queued is dropped, since the client has its text."""
+        self._cancels += 1
+        for taking in tuple(self._taking):
+            taking.cancel()
+        self.session.queues.clear()
+        self._questions.dismiss()
+        return self.session.abort()
+
+    async def close(self) -> None:
+        """Ends the session; open prompts are answered as cancelled."""
+        for taking in tuple(self._taking):
+            taking.cancel()
+        self._questions.dismiss()
+        await close_session(self.session)
+        self._leave()
+        for outcome in self._outcomes.values():
+            if not outcome.done():
+                outcome.set_result(PromptResult(id="", agent_invoked=False, status="aborted"))
+
+
+def _entry_of(server: AddedByExtensionServer) -> dict[str, Any]:
+    """Returns a server as an entry of a configuration file. Raises a `RequestError` for a kind that bayou does
+    not offer."""
+    if isinstance(server, AcpMcpServer):
+        raise invalid(f"the MCP server {server.name} is to be reached over ACP, which bayou does not do")
+    if isinstance(server, McpServerStdio):
+        env = {one.name: one.value for one in server.env}
+        return {"command": server.command, "args": server.args, "env": env}
+    headers = {one.name: one.value for one in server.headers}
+    return {"type": server.type, "url": str(server.url), "headers": headers}
+
+
+def _response(reason: StopReason) -> PromptResponse:
+    return PromptResponse(stop_reason=reason)
+
+
+def _how_to_sign_in(provider: str) -> str:
+    return f"Run `bayou auth login {provider}` in a terminal, or set the provider's key for the editor."
+
+
+def _written(options: list[Any]) -> bytes:
+    return b"\n".join(option.model_dump_json().encode() for option in options)

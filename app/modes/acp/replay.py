@@ -1,0 +1,67 @@
+"""Shows a stored conversation to a client: the present branch, from its beginning."""
+
+from collections.abc import Iterator
+
+from app.engine.session import Session
+from app.modes.acp.blocks import shown_blocks
+from app.modes.acp.calls import call_start, stored_call
+from app.modes.acp.updates import (
+    Update,
+    is_shown,
+    message_chunk,
+    plan_of,
+    thought_chunk,
+    user_chunk,
+)
+from app.undo.images import Change, files_of
+from app.values.content import Text, Thinking, ToolCall
+from app.values.entries import CustomMessageEntry, Entry, MessageEntry
+from app.values.messages import AssistantMessage, CustomMessage, ToolResultMessage, UserMessage
+
+
+def replayed(session: Session) -> Iterator[Update]:
+    """Yields the updates that build the conversation up again. A call is told once, in its last state."""
+    path = session.log.path_to()
+    results: dict[str, ToolResultMessage] = {}
+    changes: dict[str, tuple[Change, ...]] = {}
+    for entry in path:
+        if isinstance(entry, MessageEntry) and isinstance(entry.message, ToolResultMessage):
+            results[entry.message.tool_call_id] = entry.message
+        elif (files := files_of(entry)) is not None:
+            changes[files.call_id] = files.changes
+    for entry in path:
+        yield from _updates_of(session, entry, results, changes)
+    if session.todos.phases:
+        yield plan_of(session.todos.phases)
+
+
+def _updates_of(
+    session: Session,
+    entry: Entry,
+    results: dict[str, ToolResultMessage],
+    changes: dict[str, tuple[Change, ...]],
+) -> Iterator[Update]:
+    if isinstance(entry, CustomMessageEntry):
+        message = CustomMessage(
+            custom_type=entry.custom_type, content=entry.content, display=entry.display, details=entry.details
+        )
+        if is_shown(message) and (text := session.shown_text(message)):
+            yield message_chunk(text, entry.id)
+    elif isinstance(entry, MessageEntry) and isinstance(entry.message, UserMessage):
+        for block in shown_blocks(entry.message.content):
+            yield user_chunk(block, entry.id)
+    elif isinstance(entry, MessageEntry) and isinstance(entry.message, AssistantMessage):
+        answer = entry.message
+        for part in answer.content:
+            if isinstance(part, Text) and part.text:
+                yield message_chunk(part.text, entry.id)
+            elif isinstance(part, Thinking) and part.thinking:
+                yield thought_chunk(part.thinking, entry.id)
+            elif isinstance(part, ToolCall):
+                result = results.get(part.id)
+                if result is None:
+                    yield call_start(session, part, "failed")
+                else:
+                    yield stored_call(session, part, result, changes.get(part.id, ()))
+        if answer.stop_reason == "error" and answer.error_message:
+            yield thought_chunk(f"{answer.error_message}\n\n", entry.id)

@@ -6,9 +6,8 @@ import asyncio
 import pytest
 
 from app.providers.scripted import ScriptedAnswer, call
-from bench.walks import BATCH, LIMITS, REQUEST, Walk, edit, walked
+from bench.walks import BATCH, LIMITS, QUESTION, REQUEST, Walk, edit, walked, walked_on_screen
 
-MAX_PROMPT_MODULES = 39
 MAX_MAP_CHANGES = 70
 """From one module to another."""
 
@@ -17,8 +16,18 @@ def test_a_first_prompt_goes_through_few_modules_before_the_request() -> None:
     walk = asyncio.run(walked(Walk(REQUEST)))
     modules = list(walk.loop.modules)
     assert modules[-1] == "app.providers.registry"
-    assert len(modules) <= MAX_PROMPT_MODULES, modules
-    assert walk.loop.changes <= LIMITS["first prompt to the request"][1]
+    most_modules, most_changes = LIMITS["first prompt to the request"]
+    assert len(modules) <= most_modules, modules
+    assert walk.loop.changes <= most_changes
+
+
+def test_a_question_reaches_its_bar_through_few_modules() -> None:
+    writes = [call("write", path="a.txt", content="a"), call("write", path="b.txt", content="b")]
+    walk = asyncio.run(walked_on_screen(Walk(QUESTION, skip=1, has_frames=False), *writes))
+    most_modules, most_changes = LIMITS["question to the bar"]
+    assert walk.is_over
+    assert len(walk.loop.modules) <= most_modules, walk.loop.modules
+    assert walk.loop.changes <= most_changes
 
 
 def test_a_read_that_makes_a_map_seldom_goes_back_and_forth() -> None:

@@ -170,6 +170,14 @@ class Presenter:
             self._earlier.draw_again(changed)
 
     def show(self, event: Event) -> None:
+        if isinstance(event, QuestionAsked):
+            self._on_other(event)  # the question's bar before its card: from then on keys answer it
+            self._note_question(event)
+        else:
+            self._show(event)
+            self._on_other(event)
+
+    def _show(self, event: Event) -> None:
         match event:
             case MessageStart(message=message):
                 self._add(self._changed.before(message))
@@ -184,7 +192,7 @@ class Presenter:
                     self._show_call(event)
             case SessionReplaced():
                 self.show_all()
-            case AgentStart() | AgentSettled() | PendingChanged() | QuestionAsked():
+            case AgentStart() | AgentSettled() | PendingChanged():
                 self._change_waiting_cards(event)
             case Notice() | ExtensionError():
                 self._show_notice(event)
@@ -222,21 +230,16 @@ class Presenter:
                 | DiagnosticsEnd()
                 | McpServersChange()
                 | PlanModeChanged()
+                | QuestionAsked()
             ):
                 pass
             case BashExecutionUpdate():
                 self.own_commands.hear(event.delta)
             case _:
                 assert_never(event)
-        self._on_other(event)
 
-    def _change_waiting_cards(
-        self, event: AgentStart | AgentSettled | PendingChanged | QuestionAsked
-    ) -> None:
-        """Updates the cards of calls that were abandoned, need approval, or staged changes."""
-        if isinstance(event, QuestionAsked):
-            self._note_question(event)
-            return
+    def _change_waiting_cards(self, event: AgentStart | AgentSettled | PendingChanged) -> None:
+        """Updates the cards of calls that were abandoned, or staged changes."""
         if isinstance(event, AgentSettled):
             self._close_open_calls()
             self._add(self._changed.rest())

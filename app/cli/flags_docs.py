@@ -3,11 +3,13 @@ writes it."""
 
 from pathlib import Path
 
+from app.cli.commands.man_command import manual
 from app.cli.flags import FLAG_GROUPS, Flag
 from app.cli.subcommands import HELP
 from app.exit_codes import MEANINGS
 from app.resources.text_files import write_text
 
+MANUAL = Path("docs/bayou.1")
 PAGE = Path("docs/command-line.md")
 
 _BEGINNING = """# The command line
@@ -84,7 +86,9 @@ def _cell(text: str) -> str:
 
 
 def main() -> None:
-    write_text(Path(__file__).resolve().parents[2] / PAGE, page())
+    root = Path(__file__).resolve().parents[2]
+    write_text(root / PAGE, page())
+    write_text(root / MANUAL, manual())
 
 
 if __name__ == "__main__":

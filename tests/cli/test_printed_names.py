@@ -86,10 +86,13 @@ def _session(project: Path) -> list[dict[str, object]]:
 
 COMMANDS: dict[str, list[list[str]]] = {
     "auth": [["check", "--provider", ODD], ["check", "--model", ODD], ["logout", ODD], [ODD], ["check", f"--{ODD}"]],
+    "completions": [["models"], ["bash"], [ODD]],
+    "doctor": [[], ["--json"], [ODD]],
     "export": [["0199aaaa", f"{ODD}.html"], [ODD], ["0199aaaa", f"{ODD}/no/x.md"], [f"--{ODD}"]],
     "import-pi": [["--from", "pi"], ["--from", ODD], [ODD], ["--from", "pi", "--yes"]],
     "install": [["package"], [ODD], [f"--{ODD}"], ["package", "--yes"]],
     "list": [[]],
+    "man": [[], [ODD]],
     "map": [[f"{ODD}.py"], [f"{ODD}.py", "--json"], [ODD], ["."], [".", "--json"], [".", "--index"],
             [f"{ODD}.d", "--about", ODD], ["--level", ODD], [f"--{ODD}"], [f"{ODD}.py", "--about", "x"]],
     "mcp": [["list"], ["list", "--json"], ["get", "boats"], ["get", ODD], ["logs", ODD], ["remove", ODD], ["add", ODD],

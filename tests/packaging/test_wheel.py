@@ -108,7 +108,10 @@ def test_the_wheel_has_one_name_at_its_top_and_all_of_the_program_below(wheel: P
     names = zipfile.ZipFile(wheel).namelist()
     info = f"bayou-{VERSION}.dist-info"
     assert {name.split("/")[0] for name in names} == {"bayou", f"bayou-{VERSION}.data", info}
-    assert shipped_from(names, f"bayou-{VERSION}.data/") == {"scripts/bayou"}
+    assert shipped_from(names, f"bayou-{VERSION}.data/") == {
+        "scripts/bayou",
+        "data/share/man/man1/bayou.1",
+    }
     assert shipped_from(names, f"{PROGRAM}/app/_styles/") == on_disk("styles")
     assert shipped_from(names, f"{PROGRAM}/app/_docs/") == on_disk("docs")
     modules = (path for folder in ("app", "widgets", "tools") for path in (ROOT / folder).rglob("*.py"))

@@ -13,7 +13,7 @@ from app.cli.commands.folder_rules import folder_rules
 from app.engine.core.options import SessionOptions, shell_settings
 from app.engine.sandbox.command_context import CommandContext
 from app.engine.sandbox.sandbox_texts import state_lines
-from app.engine.sandbox.sandboxes import Sandboxes
+from app.engine.sandbox.sandboxes import Sandboxes, SandboxState
 from app.printing import print_json, print_line, print_problem, print_text
 from app.resources.paths import Paths
 from tools.base import ToolError
@@ -70,15 +70,21 @@ def _boxes() -> tuple[Sandboxes, Workspace]:
     return boxes, workspace
 
 
-def _told(*, is_json: bool) -> int:
+def sandbox_state() -> SandboxState:
+    """Returns whether the sandbox works in this folder."""
     boxes, workspace = _boxes()
     state = boxes.state()
+    boxes.close()
+    workspace.close()
+    return state
+
+
+def _told(*, is_json: bool) -> int:
+    state = sandbox_state()
     if is_json:
         print_json(msgspec.to_builtins(state))
     else:
         print_line("\n".join(state_lines(state)))
-    boxes.close()
-    workspace.close()
     return 0 if state.is_in_force else 1
 
 

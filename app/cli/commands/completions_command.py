@@ -1,0 +1,165 @@
+"""Implements `bayou completions SHELL`: prints the script with which a shell completes flags, commands, models and
+sessions. The scripts are made from the tables of the command line, and ask bayou for models and sessions.
+"""
+
+import os
+from collections.abc import Callable
+
+from app.assembly.options import UsageError
+from app.cli.change_folder import current_folder
+from app.cli.flags import FLAGS, Flag
+from app.cli.subcommands import HELP
+from app.printing import print_line, print_text
+from app.providers.credentials import Credentials
+from app.providers.models.catalogue import ModelCatalogue
+from app.resources.paths import Paths
+from app.sessions.library import newest_sessions
+
+_USAGE = """\
+bayou completions bash     print a script for bash: add to ~/.bashrc  eval "$(bayou completions bash)"
+bayou completions zsh      for zsh: add to ~/.zshrc, after compinit  eval "$(bayou completions zsh)"
+bayou completions fish     for fish: bayou completions fish > ~/.config/fish/completions/bayou.fish
+bayou completions models   list the models that have a key, one a line
+bayou completions sessions list this folder's latest sessions, one id a line
+"""
+_MODEL_FLAGS = ("model", "models")
+_SESSION_FLAGS = ("session", "session-id", "fork")
+_PATHS = ("FILE", "DIR", "PATH")
+
+
+def run(words: list[str]) -> int:
+    if words in (["-h"], ["--help"]):
+        print_text(_USAGE)
+        return 0
+    made = _MADE.get(words[0]) if len(words) == 1 else None
+    if made is None:
+        raise UsageError(f"bayou completions takes one of {', '.join(_MADE)}. Commands:\n{_USAGE}")
+    print_line(made())
+    return 0
+
+
+def _names(flag: Flag) -> list[str]:
+    return [f"--{flag.name}", *([f"-{flag.short}"] if flag.short else [])]
+
+
+def _completes_path(flag: Flag) -> bool:
+    return any(part in flag.value.split("|") for part in _PATHS)
+
+
+def _bash() -> str:
+    cases = [
+        f"        {_either(_MODEL_FLAGS)}) found=$(bayou completions models 2>/dev/null) ;;",
+        f"        {_either(_SESSION_FLAGS)}) found=$(bayou completions sessions 2>/dev/null) ;;",
+    ]
+    for flag in FLAGS:
+        if flag.choices:
+            cases.append(f"        {'|'.join(_names(flag))}) found='{' '.join(flag.choices)}' ;;")
+        elif flag.value and flag.name not in (*_MODEL_FLAGS, *_SESSION_FLAGS):
+            paths = "compopt -o default 2>/dev/null; " if _completes_path(flag) else ""
+            cases.append(f"        {'|'.join(_names(flag))}) {paths}return ;;")
+    flags = " ".join(name for flag in FLAGS for name in _names(flag))
+    return "\n".join(
+        (
+            "_bayou() {",
+            '    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} found=""',
+            "    COMPREPLY=()",
+            '    case "$before" in',
+            *cases,
+            "        *)",
+            f"            if [[ $word == -* ]]; then found='{flags}'",
+            f"            elif ((COMP_CWORD == 1)); then found='{' '.join(HELP)}'; compopt -o default 2>/dev/null",
+            "            else compopt -o default 2>/dev/null; return; fi ;;",
+            "    esac",
+            '    mapfile -t COMPREPLY < <(compgen -W "$found" -- "$word")',
+            "}",
+            "complete -F _bayou bayou",
+        )
+    )
+
+
+def _either(flags: tuple[str, ...]) -> str:
+    return "|".join(name for flag in FLAGS if flag.name in flags for name in _names(flag))
+
+
+def _zsh() -> str:
+    lines = ["#compdef bayou", "_bayou() {", "    local -a specs", "    specs=("]
+    for flag in FLAGS:
+        for name in _names(flag):
+            star = "*" if flag.is_repeatable else ""
+            lines.append(f"        {_quoted(f'{star}{name}[{_zsh_text(flag.help)}]{_zsh_value(flag)}')}")
+    commands = " ".join(_quoted(f"{name}:{text}") for name, text in HELP.items())
+    lines += [
+        "    )",
+        "    if ((CURRENT == 2)) && [[ $words[2] != -* ]]; then",
+        f"        local -a commands; commands=({commands})",
+        "        _describe command commands",
+        "    fi",
+        '    _arguments -s $specs "*:file:_files"',
+        "}",
+        "compdef _bayou bayou",
+    ]
+    return "\n".join(lines)
+
+
+def _zsh_text(text: str) -> str:
+    return text.replace("[", "(").replace("]", ")").replace(":", r"\:")
+
+
+def _zsh_value(flag: Flag) -> str:
+    if not flag.value:
+        return ""
+    title = flag.value.lower().replace("|", " or ")
+    if flag.name in _MODEL_FLAGS:
+        return f':{title}:{{compadd -- ${{(f)"$(bayou completions models 2>/dev/null)"}}}}'
+    if flag.name in _SESSION_FLAGS:
+        return f':{title}:{{compadd -- ${{(f)"$(bayou completions sessions 2>/dev/null)"}}}}'
+    if flag.choices:
+        return f":{title}:({' '.join(flag.choices)})"
+    return f":{title}:_files" if _completes_path(flag) else f":{title}:"
+
+
+def _fish() -> str:
+    lines = [
+        f"complete -c bayou -n __fish_use_subcommand -a {name} -d {_quoted(text)}"
+        for name, text in HELP.items()
+    ]
+    for flag in FLAGS:
+        line = f"complete -c bayou -l {flag.name}"
+        if flag.short:
+            line += f" -s {flag.short}" if len(flag.short) == 1 else f" -o {flag.short}"
+        if flag.value:
+            line += " -r" if _completes_path(flag) else " -x"
+        if flag.name in _MODEL_FLAGS:
+            line += " -a '(bayou completions models 2>/dev/null)'"
+        elif flag.name in _SESSION_FLAGS:
+            line += " -a '(bayou completions sessions 2>/dev/null)'"
+        elif flag.choices:
+            line += f" -a {_quoted(' '.join(flag.choices))}"
+        lines.append(f"{line} -d {_quoted(flag.help)}")
+    return "\n".join(lines)
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "'\\''") + "'"
+
+
+def _models() -> str:
+    paths = Paths.from_env(os.environ, current_folder())
+    credentials = Credentials(paths.agent_dir, os.environ)
+    models = ModelCatalogue.load(paths.agent_dir, env=os.environ).models()
+    keyed = (model for model in models if model.api == "offline" or credentials.has(model.provider))
+    return "\n".join(model.key for model in keyed if " " not in model.key)
+
+
+def _sessions() -> str:
+    paths = Paths.from_env(os.environ, current_folder())
+    return "\n".join(one.id for one in newest_sessions(paths.sessions_dir, paths.cwd))
+
+
+_MADE: dict[str, Callable[[], str]] = {
+    "bash": _bash,
+    "zsh": _zsh,
+    "fish": _fish,
+    "models": _models,
+    "sessions": _sessions,
+}

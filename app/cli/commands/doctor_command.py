@@ -1,0 +1,267 @@
+"""Implements `bayou doctor`: checks what bayou needs here, and names the next step for each fault.
+
+It prints no secret and starts no session. It connects to the addresses of the models that have a key, and sends
+nothing; with the setting `offline` it connects to none.
+"""
+
+import asyncio
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Literal
+from urllib.parse import urlsplit
+
+import msgspec
+
+from app.assembly.options import UsageError
+from app.cli.change_folder import current_folder
+from app.cli.commands.folder_rules import folder_rules
+from app.cli.commands.sandbox_command import sandbox_state
+from app.mcp.server_config import merge_configured_servers
+from app.printing import print_json, print_line, print_text
+from app.providers.credentials import Credentials
+from app.providers.models.catalogue import ModelCatalogue
+from app.resources.paths import Paths
+from app.resources.settings.effective_settings import EffectiveSettings
+from app.values.models import Model
+from app.version import VERSION
+from tools.files.presence import is_dir, is_file
+from tools.running.own_programs import find_own_program
+from tools.searching.ripgrep import bundled_ripgrep
+
+_USAGE = "bayou doctor [--json]     check what bayou needs here; exit code 1 if something needed is broken\n"
+_SECONDS_TO_CONNECT = 3.0
+
+State = Literal["ok", "warning", "broken"]
+_MARKS: dict[State, str] = {"ok": "ok", "warning": "note", "broken": "BROKEN"}
+
+
+class Finding(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What was found about one subject."""
+
+    subject: str
+    state: State
+    text: str
+    next_step: str = ""
+
+
+def run(words: list[str]) -> int:
+    if words in (["-h"], ["--help"]):
+        print_text(_USAGE)
+        return 0
+    if words not in ([], ["--json"]):
+        raise UsageError(f"bayou doctor takes only --json. {_USAGE}")
+    findings = asyncio.run(_find())
+    if words:
+        print_json({"version": VERSION, "findings": msgspec.to_builtins(findings)})
+    else:
+        for one in findings:
+            step = f" {one.next_step}" if one.next_step else ""
+            print_line(f"{_MARKS[one.state]:<7} {one.subject:<12} {one.text}{step}")
+    return 1 if any(one.state == "broken" for one in findings) else 0
+
+
+async def _find() -> list[Finding]:
+    paths = Paths.from_env(os.environ, current_folder())
+    settings = folder_rules(paths).effective_settings
+    credentials = Credentials(paths.agent_dir, os.environ)
+    catalogue = ModelCatalogue.load(paths.agent_dir, env=os.environ)
+    models = [
+        model for model in catalogue.models() if model.api != "offline" and credentials.has(model.provider)
+    ]
+    return [
+        _terminal(),
+        _keys(paths),
+        _program(
+            "git",
+            find_own_program("git", outside=paths.cwd),
+            "undo knows less without it",
+            needed=False,
+        ),
+        _program(
+            "rg",
+            bundled_ripgrep() or find_own_program("rg", outside=paths.cwd),
+            "searches need it",
+            needed=True,
+        ),
+        _sandbox(),
+        await _network(settings, models),
+        _credentials(credentials, models),
+        _models_file(catalogue),
+        _servers(paths, settings),
+        _settings(settings),
+        _folder(paths.agent_dir),
+    ]
+
+
+def _terminal() -> Finding:
+    name, encoding = os.environ.get("TERM", ""), sys.stdout.encoding.lower().replace("-", "")
+    if not sys.stdout.isatty():
+        return Finding(subject="terminal", state="ok", text="the output is not a terminal")
+    size = shutil.get_terminal_size()
+    text = f"{name or 'no TERM'}, {size.columns}x{size.lines}, {encoding}"
+    if name in ("", "dumb"):
+        return Finding(
+            subject="terminal",
+            state="warning",
+            text=f"{text}.",
+            next_step="Set TERM, such as xterm-256color.",
+        )
+    if encoding != "utf8":
+        return Finding(
+            subject="terminal", state="warning", text=f"{text}.", next_step="Set LANG to a locale with UTF-8."
+        )
+    return Finding(subject="terminal", state="ok", text=text)
+
+
+def _keys(paths: Paths) -> Finding:
+    from app.tui.keys.keymap import read_keymap  # noqa: PLC0415  (of the full screen, for this check alone)
+
+    if not is_file(paths.keybindings_file):
+        return Finding(subject="keys", state="ok", text="the usual ones")
+    found = read_keymap(paths.keybindings_file, ())
+    if not found.is_read:
+        return Finding(
+            subject="keys",
+            state="broken",
+            text="; ".join(found.problems) + ".",
+            next_step="Correct or remove the file.",
+        )
+    return Finding(subject="keys", state="ok", text=f"your own in {paths.keybindings_file}")
+
+
+def _program(name: str, path: str | None, use: str, *, needed: bool) -> Finding:
+    state: State = "broken" if needed else "warning"
+    if path is None:
+        return Finding(subject=name, state=state, text=f"not found; {use}.", next_step=f"Install {name}.")
+    try:
+        done = subprocess.run(
+            [path, "--version"], capture_output=True, text=True, timeout=10, cwd="/", check=True
+        )
+    except (OSError, subprocess.SubprocessError) as problem:
+        return Finding(
+            subject=name,
+            state=state,
+            text=f"{path} does not run: {problem}.",
+            next_step=f"Install {name} again.",
+        )
+    return Finding(subject=name, state="ok", text=done.stdout.splitlines()[0] if done.stdout else path)
+
+
+def _sandbox() -> Finding:
+    state = sandbox_state()
+    if state.is_in_force:
+        return Finding(subject="sandbox", state="ok", text=f"in force: {state.step}")
+    needed: State = "broken" if state.setting == "required" else "warning"
+    return Finding(
+        subject="sandbox",
+        state=needed,
+        text=f"not in force: {state.why or f'the setting is {state.setting}'}.",
+        next_step="See bayou sandbox.",
+    )
+
+
+async def _network(settings: EffectiveSettings, models: list[Model]) -> Finding:
+    network = settings.settings.network
+    if network.offline:
+        return Finding(subject="network", state="ok", text="not asked: the setting offline is on")
+    if network.http_proxy or os.environ.get("HTTPS_PROXY") or os.environ.get("https_proxy"):
+        return Finding(subject="network", state="ok", text="through a proxy, which is not asked")
+    hosts = sorted({host for model in models if (host := _host_of(model)) is not None})
+    reached = await asyncio.gather(*map(_reach, hosts))
+    failed = [host for host, is_reached in zip(hosts, reached, strict=True) if not is_reached]
+    if failed:
+        names = ", ".join(f"{host}:{port}" for host, port in failed)
+        return Finding(
+            subject="network",
+            state="warning",
+            text=f"no connection to {names}.",
+            next_step="Check the connection or the setting network.httpProxy.",
+        )
+    text = "every model's address can be reached" if hosts else "not asked: no model has a key"
+    return Finding(subject="network", state="ok", text=text)
+
+
+def _host_of(model: Model) -> tuple[str, int] | None:
+    url = urlsplit(model.base_url)
+    return (url.hostname, url.port or (443 if url.scheme == "https" else 80)) if url.hostname else None
+
+
+async def _reach(address: tuple[str, int]) -> bool:
+    try:
+        async with asyncio.timeout(_SECONDS_TO_CONNECT):
+            _, writer = await asyncio.open_connection(*address)
+    except OSError:  # a TimeoutError too
+        return False
+    writer.close()
+    return True
+
+
+def _credentials(credentials: Credentials, models: list[Model]) -> Finding:
+    if credentials.problems:
+        return Finding(
+            subject="credentials",
+            state="broken",
+            text="; ".join(credentials.problems),
+            next_step="Sign in again: bayou auth login PROVIDER.",
+        )
+    providers = sorted({model.provider for model in models})
+    if not providers:
+        return Finding(
+            subject="credentials",
+            state="warning",
+            text="no provider has a key; only the offline guide answers.",
+            next_step="bayou auth login PROVIDER.",
+        )
+    told = ", ".join(f"{provider} ({credentials.source(provider)})" for provider in providers)
+    return Finding(subject="credentials", state="ok", text=told)
+
+
+def _models_file(catalogue: ModelCatalogue) -> Finding:
+    problems = [str(problem) for problem in catalogue.problems]
+    if problems:
+        return Finding(
+            subject="models", state="broken", text="; ".join(problems), next_step="Correct models.json."
+        )
+    return Finding(subject="models", state="ok", text=f"{len(catalogue.models()):,} known")
+
+
+def _servers(paths: Paths, settings: EffectiveSettings) -> Finding:
+    found = merge_configured_servers(paths, is_trusted=False)
+    problems = [str(problem) for problem in found.problems]
+    if problems:
+        return Finding(
+            subject="servers", state="warning", text="; ".join(problems), next_step="See bayou mcp list."
+        )
+    count = len(found.servers)
+    return Finding(
+        subject="servers",
+        state="ok",
+        text=f"{count} configured; bayou mcp test asks them" if count else "none",
+    )
+
+
+def _settings(settings: EffectiveSettings) -> Finding:
+    problems = [str(problem) for problem in settings.problems]
+    if problems:
+        return Finding(
+            subject="settings",
+            state="broken",
+            text="; ".join(problems),
+            next_step="Correct the file; the other settings are used.",
+        )
+    return Finding(subject="settings", state="ok", text="readable")
+
+
+def _folder(folder: Path) -> Finding:
+    existing = next(each for each in (folder, *folder.parents) if is_dir(each))
+    if os.access(existing, os.W_OK):
+        return Finding(subject="own folder", state="ok", text=str(folder))
+    return Finding(
+        subject="own folder",
+        state="broken",
+        text=f"{folder} cannot be written.",
+        next_step="Change its permissions, or set BAYOU_AGENT_DIR.",
+    )

@@ -223,11 +223,13 @@ class SessionFiles:
 
     def content(self, hash: str) -> bytes | None:
         """Returns the content with this hash, as file events report it; None: it was not kept. For a thread."""
-        from app.undo.blobs import DamagedContent, MissingContent  # noqa: PLC0415  (costs start-up)
+        from app.undo.blobs import BlobStore, DamagedContent, MissingContent  # noqa: PLC0415  (costs start-up)
 
-        opened = self._opened
+        if self._place is None:
+            return None
+        store = self._opened.store if self._opened is not None else BlobStore(self._place.store)
         try:
-            return opened.store.get(hash) if opened is not None else None
+            return store.get(hash)
         except (DamagedContent, MissingContent):
             return None
 

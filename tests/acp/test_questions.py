@@ -1,0 +1,88 @@
+"""What the client is asked: approvals with the whole call, choices and forms; and what happens without an answer."""
+
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tests.acp.peers import AcpClient, bayou, choosing, staged
+
+
+async def asked_in(client: AcpClient) -> Mapping[str, Any]:
+    await client.until(lambda: client.asked)
+    return client.asked[-1][1]
+
+
+async def test_an_approval_shows_the_whole_command_and_its_answers_count(tmp_path: Path) -> None:
+    async with bayou("--permissions", "ask", answer=choosing("Deny")) as client:
+        await client.initialize()
+        session = await client.new(tmp_path)
+        await client.prompt(session, "run touch new-file")
+        question = await asked_in(client)
+        shown = str(question["toolCall"]["content"])
+        assert "touch new-file" in shown and "contained" in shown
+        assert question["toolCall"]["rawInput"] == {"command": "touch new-file"}
+        kinds = [one["kind"] for one in question["options"]]
+        assert kinds[0] == "allow_once" and kinds[-1] == "reject_once"
+        assert {"allow_always", "reject_always"} <= set(kinds)
+        assert not (tmp_path / "new-file").exists()
+        assert client.of("tool_call_update")[-1]["status"] == "failed"
+
+        client.answer = choosing("Always in this session")
+        await client.prompt(session, "run touch new-file")
+        assert (tmp_path / "new-file").exists()
+        count = len(client.asked)
+        await client.prompt(session, "run touch new-file")
+        assert len(client.asked) == count, "the rule has answered"
+
+        client.answer = choosing("Never in this session")
+        await client.prompt(session, "run mkdir folder")
+        await client.prompt(session, "run mkdir folder")
+        assert len(client.asked) == count + 1, "the rule has refused"
+        assert not (tmp_path / "folder").exists()
+
+
+async def test_a_change_is_shown_as_its_diff(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("one\n")
+    async with bayou("--permissions", "ask", answer=choosing("Allow once")) as client:
+        await client.initialize()
+        await client.prompt(await client.new(tmp_path), "change one to two in a.txt")
+        shown = str((await asked_in(client))["toolCall"]["content"])
+        assert "-one" in shown and "+two" in shown
+
+
+async def test_cancelling_takes_the_question_back_and_ends_the_turn(tmp_path: Path) -> None:
+    never = asyncio.Event()
+
+    async def silent(method: str, parameters: Mapping[str, Any]) -> Any:
+        await never.wait()
+
+    async with bayou("--permissions", "ask", answer=silent) as client:
+        await client.initialize()
+        session = await client.new(tmp_path)
+        turn = asyncio.ensure_future(client.prompt(session, "run touch new-file"))
+        await asked_in(client)
+        client.notify("session/cancel", sessionId=session)
+        assert await turn == "cancelled"
+        await client.until(lambda: client.taken_back)
+        # a client that dies while a question waits ends bayou
+        turn = asyncio.ensure_future(client.prompt(session, "run touch new-file"))
+        await client.until(lambda: len(client.asked) == 2)
+        assert await client.close() == 0
+        assert await turn == "cancelled"
+
+
+async def test_questions_of_extensions_are_forms_where_the_client_has_them(tmp_path: Path) -> None:
+    async def fill_in(method: str, parameters: Mapping[str, Any]) -> Any:
+        if method == "session/request_permission":
+            return {"outcome": {"outcome": "selected", "optionId": "0"}}
+        [(name, field)] = parameters["requestedSchema"]["properties"].items()
+        value = field["oneOf"][1]["const"] if "oneOf" in field else "typed"
+        return {"action": "accept", "content": {name: value}}
+
+    async with staged(answer=fill_in, elicitation={"form": {}}) as client:
+        assert await client.prompt(await client.new(tmp_path), "/ask") == "end_turn"
+        assert "b True typed typed" in client.text()
+    async with staged(answer=fill_in) as client:
+        assert await client.prompt(await client.new(tmp_path), "/ask") == "end_turn"
+        assert "a True None None" in client.text(), "a choice can be asked as a permission, a text cannot"

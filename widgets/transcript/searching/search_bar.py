@@ -74,12 +74,10 @@ class SearchBar(Horizontal):
             keys = [
                 (piece, "$accent") if is_key else piece for piece, is_key in hint_parts(self._keys(is_typing))
             ]
-            told = Content.assemble_session(
-                f"{found.current} of {found.count:,}", " · " if keys else "", *keys
-            )
+            told = Content.assemble(f"{found.current} of {found.count:,}", " · " if keys else "", *keys)
         else:
             told = Content("nothing found" if self._line.text and found.is_done else "")
-        self._count.update(Content.assemble_session(" ", told, " "))
+        self._count.update(Content.assemble(" ", told, " "))
 
     def _keys(self, is_typing: bool) -> str:
         own = keymap_of(self.app)

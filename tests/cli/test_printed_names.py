@@ -85,6 +85,7 @@ def _session(project: Path) -> list[dict[str, object]]:
 
 
 COMMANDS: dict[str, list[list[str]]] = {
+    "acp": [[ODD]],
     "auth": [["check", "--provider", ODD], ["check", "--model", ODD], ["logout", ODD], [ODD], ["check", f"--{ODD}"]],
     "completions": [["models"], ["bash"], [ODD]],
     "doctor": [[], ["--json"], [ODD]],

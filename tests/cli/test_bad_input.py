@@ -93,7 +93,7 @@ def test_it_is_gone_in_a_terminal(tmp_path: Path) -> None:
     ("text", "told"),
     [
         ('{"theme": ', "settings.json:1: column 11: a value is missing here. None of its settings are used"),
-        ("[]", "settings.json:1: must hold one object"),
+        ("[]", "settings.json:1: must be an object"),
         ('{"theme": 7}', "theme"),
         ('{"nope": 1}', "unknown setting nope"),
         (b"\xff\xfe", "settings.json: line 1: not UTF-8 text; save the file as UTF-8"),

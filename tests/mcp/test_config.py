@@ -153,7 +153,7 @@ def test_a_broken_entry_says_what_is_wrong_and_the_others_count(paths: Paths, pu
     ("text", "words"),
     [
         ("{", "mcp.json:1: column"),
-        ("[]", "mcp.json:1: must hold one object"),
+        ("[]", "mcp.json:1: must be an object"),
         ('{"mcpServers": []}', "mcp.json:1: `mcpServers` must be an object"),
         ('{"servers": {"x": {}}}', "but the file has `servers`: rename the key"),
         ("\udcff", "not UTF-8 text"),

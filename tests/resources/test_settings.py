@@ -85,7 +85,7 @@ def test_an_unknown_key_is_reported_with_a_hint_and_offered_to_extensions(paths:
     ("text", "words"),
     [
         ('{"theme": }', "column 11: a value is missing here"),
-        ("[1]", "must hold one object"),
+        ("[1]", "must be an object"),
         ('{"retry": 3}', "retry must be an object"),
     ],
 )
@@ -162,6 +162,12 @@ def test_every_key_has_a_description_and_a_default_that_fits():
     for key in keys():
         assert key.description.endswith("."), key.name
         assert check_value(key, key.default) is None, key.name
+
+
+def test_every_setting_has_a_label_that_no_other_has():
+    labels = [key.label for key in keys()]
+    assert all(labels) and len(set(labels)) == len(labels)
+    assert max(map(len, labels)) <= 32
 
 
 def test_all_settings_are_spelled_as_in_the_file(paths: Paths, put):

@@ -40,7 +40,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     branch_summary: agent.BranchSummarySettings = agent.BranchSummarySettings()
     network: agent.NetworkSettings = agent.NetworkSettings()
     retry: agent.RetrySettings = agent.RetrySettings()
-    shell: agent.ShellSettings = agent.ShellSettings()
+    shell: single.ShellSettings = single.ShellSettings()
     resources: agent.ResourceSettings = agent.ResourceSettings()
     rules: agent.RuleSettings = agent.RuleSettings()
     permissions: trust.PermissionSettings = trust.PermissionSettings()
@@ -62,6 +62,45 @@ FLAT_GROUPS = frozenset(
 """Groups whose keys are at the top level of the file: `defaultModel`, not `model.defaultModel`."""
 
 
+GROUP_TITLES: Mapping[str, str] = {
+    "model": "Model",
+    "interaction": "Messages and keys",
+    "tools": "Tools",
+    "edit": "Edits",
+    "bash": "Commands",
+    "eval": "Python",
+    "diagnostics": "Linters",
+    "mcp": "MCP servers",
+    "web": "Web pages",
+    "render_mermaid": "Mermaid tool",
+    "background": "Background jobs",
+    "file_maps": "File outlines",
+    "repository_maps": "Repository map",
+    "sessions": "Sessions",
+    "todo": "Todo list",
+    "undo": "Undo",
+    "compaction": "Compaction",
+    "branch_summary": "Branch summaries",
+    "network": "Network",
+    "retry": "Retries",
+    "shell": "Shell",
+    "resources": "Extensions, skills, prompts and themes",
+    "rules": "Rules",
+    "permissions": "Permissions",
+    "sandbox": "Sandbox",
+    "secrets": "Secrets",
+    "extension_limits": "Extension limits",
+    "display": "Display",
+    "markdown": "Markdown",
+    "images": "Images",
+    "editor": "Editor",
+    "footer": "Header and footer",
+    "terminal": "Terminal",
+    "notifications": "Notifications",
+}
+"""The headings of the groups, in /settings and in docs/settings.md."""
+
+
 class SettingRefused(UserError):
     """A rejected change of a setting. The message says why and what to do."""
 
@@ -73,6 +112,8 @@ class SettingKey(msgspec.Struct, frozen=True, kw_only=True):
     attributes: tuple[str, ...]
     type: Any
     default: Any
+    label: str
+    """The setting's name in /settings."""
     description: str
     is_global_only: bool = False
     is_merged_list: bool = False
@@ -86,8 +127,7 @@ class SettingKey(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def group(self) -> str:
         """The heading of the setting's group."""
-        words = self.attributes[0].replace("_", " ")
-        return words[:1].upper() + words[1:]
+        return GROUP_TITLES[self.attributes[0]]
 
 
 @cache
@@ -178,6 +218,7 @@ def _keys_of(
                 attributes=through,
                 type=field.type,
                 default=msgspec.to_builtins(here),
+                label=meta.title,
                 description=meta.description,
                 is_global_only=bool(marks.get("global_only")),
                 is_merged_list=bool(marks.get("is_merged_list")),

@@ -1,4 +1,4 @@
-"""The settings of the agent: model, conversation, tools, sessions, compaction, network, resources.
+"""The settings of the agent: model, messages, tools, sessions, compaction, network, resources.
 
 Each group describes its keys; `settings` composes the groups. The keys of `FLAT_GROUPS` are at the top
 level of the file, those of other groups under the group's key."""
@@ -12,96 +12,150 @@ from app.values.models import ThinkingLevel
 
 
 class SettingsGroup(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """One feature's settings."""
+    """Base class of the groups of settings."""
 
 
 class ThinkingBudgets(SettingsGroup, frozen=True, kw_only=True):
-    """Thinking tokens a level may spend, for providers that count them."""
+    """Thinking tokens per level, for providers that limit thinking by tokens."""
 
-    minimal: Annotated[int, Meta(ge=0, description="Tokens for the level minimal.")] = 1024
-    low: Annotated[int, Meta(ge=0, description="Tokens for the level low.")] = 2048
-    medium: Annotated[int, Meta(ge=0, description="Tokens for the level medium.")] = 8192
-    high: Annotated[int, Meta(ge=0, description="Tokens for the level high and above.")] = 16384
+    minimal: Annotated[
+        int,
+        Meta(ge=0, title="Thinking tokens: minimal", description="Thinking tokens allowed at level minimal."),
+    ] = 1024
+    low: Annotated[
+        int, Meta(ge=0, title="Thinking tokens: low", description="Thinking tokens allowed at level low.")
+    ] = 2048
+    medium: Annotated[
+        int,
+        Meta(ge=0, title="Thinking tokens: medium", description="Thinking tokens allowed at level medium."),
+    ] = 8192
+    high: Annotated[
+        int,
+        Meta(
+            ge=0,
+            title="Thinking tokens: high",
+            description="Thinking tokens allowed at level high and above.",
+        ),
+    ] = 16384
 
 
 class ModelSettings(SettingsGroup, frozen=True, kw_only=True):
-    """Which model answers, and how hard it thinks."""
+    """The model of new sessions, thinking levels and the prompt cache."""
 
     default_provider: Annotated[
         str | None,
-        Meta(description="Provider of the model a new session starts with; null chooses by credentials."),
+        Meta(
+            title="Default provider",
+            description="Provider of the model that a new session starts with; null: chosen by the available "
+            "API keys.",
+        ),
     ] = None
     default_model: Annotated[
-        str | None, Meta(description="Model a new session starts with, by id or pattern; null chooses.")
+        str | None,
+        Meta(
+            title="Default model",
+            description="Model that a new session starts with, by id or pattern; null: chosen automatically.",
+        ),
     ] = None
     default_thinking_level: Annotated[
-        ThinkingLevel, Meta(description="Thinking level of a new session, lowered where the model has less.")
+        ThinkingLevel,
+        Meta(
+            title="Default thinking level",
+            description="Thinking level of a new session; lowered if the model supports less.",
+        ),
     ] = "medium"
     model_thinking_levels: Annotated[
-        dict[str, ThinkingLevel], Meta(description="Thinking level by `provider/model`, before the default.")
+        dict[str, ThinkingLevel],
+        Meta(
+            title="Thinking level per model",
+            description="Thinking level by `provider/model`; overrides the default level.",
+        ),
     ] = {}
     thinking_budgets: ThinkingBudgets = ThinkingBudgets()
     enabled_models: Annotated[
         tuple[str, ...] | None,
-        Meta(description="Patterns of the models that the cycle keys go through; null: all."),
+        Meta(
+            title="Models for ctrl+p",
+            description="Patterns of the models that ctrl+p cycles through; null: all models.",
+        ),
     ] = None
     cache_retention: Annotated[
-        Literal["short", "long"], Meta(description="How long the provider is asked to keep the prompt cache.")
+        Literal["short", "long"],
+        Meta(
+            title="Prompt cache duration",
+            description="How long the provider is asked to keep the prompt cache.",
+        ),
     ] = "short"
     show_cache_miss_notices: Annotated[
-        bool, Meta(description="Tell when a request that should have hit the prompt cache did not.")
+        bool,
+        Meta(
+            title="Cache miss notices",
+            description="Show a notice when a request misses the prompt cache unexpectedly.",
+        ),
     ] = False
 
 
 class InteractionSettings(SettingsGroup, frozen=True, kw_only=True):
-    """How people and agent take turns."""
+    """Queued messages, the external editor, Escape and the session tree."""
 
     steering_mode: Annotated[
         Literal["one-at-a-time", "all"],
-        Meta(description="How many waiting steering messages are delivered at once."),
+        Meta(
+            title="Steering messages at once",
+            description="How many queued steering messages are sent to the agent at once.",
+        ),
     ] = "one-at-a-time"
     follow_up_mode: Annotated[
         Literal["one-at-a-time", "all"],
-        Meta(description="How many waiting follow-up messages are delivered at once."),
+        Meta(
+            title="Follow-up messages at once",
+            description="How many queued follow-up messages are sent to the agent at once.",
+        ),
     ] = "one-at-a-time"
     interrupt_mode: Annotated[
         Literal["wait", "immediate"],
         Meta(
-            description="Steering waits for the running tools, or skips those of the batch that have not ended."
+            title="Steering during tools",
+            description="`wait`: steering messages wait until running tools end; `immediate`: remaining tool "
+            "calls are skipped.",
         ),
     ] = "wait"
     external_editor: Annotated[
         str | None,
         Meta(
-            description="Command of the external editor; null takes VISUAL, then EDITOR.",
+            title="External editor",
+            description="Command of the editor opened for prompts and files; null: VISUAL, then EDITOR.",
             extra={"runs": True},
         ),
     ] = None
     double_escape_action: Annotated[
-        Literal["tree", "fork", "none"], Meta(description="What Escape twice opens on an empty editor.")
+        Literal["tree", "fork", "none"],
+        Meta(title="Escape twice", description="What pressing Escape twice opens when the editor is empty."),
     ] = "tree"
     tree_filter_mode: Annotated[
         Literal["default", "no-tools", "user-only", "labeled-only", "all"],
-        Meta(description="What the session tree shows when it opens."),
+        Meta(title="Session tree filter", description="Which entries the session tree shows when it opens."),
     ] = "default"
     default_project_trust: Annotated[
         Literal["ask", "always", "never"],
         Meta(
-            description="Whether a project's own settings, extensions and commands are used when nothing is "
-            "decided yet. `ask` means no where nobody can be asked.",
+            title="Trust new projects",
+            description="Whether the settings, extensions and commands of an undecided project are used. "
+            "`ask` asks; without a person to ask they are ignored.",
             extra={"global_only": True},
         ),
     ] = "ask"
 
 
 class ToolSettings(SettingsGroup, frozen=True, kw_only=True):
-    """Which tools a session starts with."""
+    """The tools of a new session."""
 
     default_tools: Annotated[
         tuple[str, ...] | None,
         Meta(
-            description="Active tools of a new session. Plain names replace the built-in choice; a list with only "
-            "`+name` and `-name` changes it; null keeps it."
+            title="Default tools",
+            description="Tools of a new session. Plain names replace the default list; `+name` and `-name` "
+            "change it; null: the default list.",
         ),
     ] = None
 
@@ -110,277 +164,419 @@ EditModeName = Literal["auto", "replace", "anchored", "patch", "hashline"]
 
 
 class EditSettings(SettingsGroup, frozen=True, kw_only=True):
-    """How models are asked to write edits."""
+    """The format in which models write edits."""
 
     mode: Annotated[
         EditModeName,
         Meta(
-            description="`replace`: old and new texts. `anchored` (or `hashline`): lines by the anchors that reads "
-            "show. `patch`: apply_patch. `auto`: patch for models that were trained on it, else replace."
+            title="Edit format",
+            description="How the model writes edits. `replace`: old and new text. `anchored` (or "
+            "`hashline`): line anchors shown by reads. `patch`: apply_patch. `auto`: patch for "
+            "models trained on it, else replace.",
         ),
     ] = "auto"
     models: Annotated[
         dict[str, EditModeName],
         Meta(
-            description="The way for some models, by pattern of `provider/model`; the first that fits counts."
+            title="Edit format per model",
+            description="Edit format for models that match a `provider/model` pattern; the first match is "
+            "used.",
         ),
     ] = {}
     streaming_abort: Annotated[
         bool,
         Meta(
-            description="An answer is stopped at the first complete edit whose old text is not in its file, or whose "
-            "file is not there: the agent gets the error at once, and what would have come behind it is not paid for."
+            title="Stop at failing edits",
+            description="Stop an answer as soon as one of its edits cannot be applied (the file or its old "
+            "text is missing), to save the tokens of the rest.",
         ),
     ] = False
 
 
 class BackgroundSettings(SettingsGroup, frozen=True, kw_only=True):
-    """Background jobs."""
+    """Delivery of the results of background jobs."""
 
     result_delivery: Annotated[
         Literal["steer", "followUp"],
         Meta(
-            description="When a finished job's result reaches a working agent: before its next request, or at its end."
+            title="Job result delivery",
+            description="When the agent gets a finished job's result. `steer`: before its next request. "
+            "`followUp`: at the end of the run.",
         ),
     ] = "steer"
 
 
 class FileMapSettings(SettingsGroup, frozen=True, kw_only=True):
-    """Outlines of large files."""
+    """Outlines of files that are read in part."""
 
-    enabled: Annotated[bool, Meta(description="Send an outline behind a read that was cut.")] = True
+    enabled: Annotated[
+        bool,
+        Meta(
+            title="File outlines",
+            description="Add an outline of the file when a read shows only a part of it.",
+        ),
+    ] = True
     time_limit_ms: Annotated[
-        int, Meta(ge=50, le=60_000, description="Parsing time, after which a plainer outline is used.")
+        int,
+        Meta(
+            ge=50,
+            le=60_000,
+            title="Outline time limit",
+            description="Milliseconds of parsing after which a simpler outline is used.",
+        ),
     ] = 2000
-    max_bytes: Annotated[int, Meta(ge=1024, le=102_400, description="Longest outline that is sent.")] = 8192
+    max_bytes: Annotated[
+        int,
+        Meta(
+            ge=1024,
+            le=102_400,
+            title="Outline size limit",
+            description="Largest outline in bytes that is sent to the model.",
+        ),
+    ] = 8192
 
 
 class RepositoryMapSettings(SettingsGroup, frozen=True, kw_only=True):
-    """Maps of the whole repository."""
+    """The map of the repository's files and symbols."""
 
     enabled: Annotated[
-        bool, Meta(description="Index names and words of the repository when they are first asked for.")
+        bool,
+        Meta(
+            title="Repository map",
+            description="Index the repository's symbols and words when the map is first used.",
+        ),
     ] = True
     first_question: Annotated[
         Literal["off", "auto"],
         Meta(
-            description="`auto` tells the model beside the first question where the work may be, if the map is sure "
-            "of it and the folder has over 200 files of code."
+            title="Map in the first prompt",
+            description="`auto` adds likely files to your first prompt if the map is confident and the "
+            "folder has more than 200 code files.",
         ),
     ] = "off"
 
 
 class TodoSettings(SettingsGroup, frozen=True, kw_only=True):
-    """The list of what is to be done."""
+    """The agent's todo list."""
 
     enabled: Annotated[
         Literal["auto", "on", "off"],
         Meta(
-            description="Whether the agent has the `todo` tool; `auto`: unless the model is known to plan without "
-            "(`plansByItself` in its `compat`)."
+            title="Todo tool",
+            description="Give the agent the `todo` tool. `auto`: unless the model plans without it "
+            "(`plansByItself` in its `compat`).",
         ),
     ] = "auto"
     reminders: Annotated[
         bool,
-        Meta(description="Remind the agent, three times at most, when it would stop with open items."),
+        Meta(
+            title="Todo reminders",
+            description="Remind the agent, at most three times, when it would stop with open todos.",
+        ),
     ] = True
 
 
 class SessionSettings(SettingsGroup, frozen=True, kw_only=True):
-    """Session files."""
+    """Location and safety of session files."""
 
     session_dir: Annotated[
         str | None,
-        Meta(description="Root folder of session files; null: in bayou's own folder.", extra={"runs": True}),
+        Meta(
+            title="Session folder",
+            description="Folder for session files; null: in bayou's own folder.",
+            extra={"runs": True},
+        ),
     ] = None
     session_sync: Annotated[
         Literal["off", "turn", "entry"],
         Meta(
-            description="When session files are forced onto the disk: left to the system, at a turn's end, or at once."
+            title="Session file sync",
+            description="When session files are forced to disk. `off`: by the system. `turn`: at the end of "
+            "each turn. `entry`: after each entry.",
         ),
     ] = "turn"
 
 
 class UndoSettings(SettingsGroup, frozen=True, kw_only=True):
-    """Taking back what was done to files."""
+    """What is stored so that /undo and /redo can restore files."""
 
     enabled: Annotated[
         bool,
-        Meta(description="Keep what files were before the agent changes them, so that it can be undone."),
+        Meta(
+            title="Record file changes",
+            description="Store files before the agent changes them, so that /undo can restore them.",
+        ),
     ] = True
     commands: Annotated[
         bool,
-        Meta(description="Find out what commands change, by a look at the folder before and after them."),
+        Meta(
+            title="Record command changes",
+            description="Compare the folder before and after each command, so that /undo can restore what "
+            "commands changed.",
+        ),
     ] = True
     max_file_mb: Annotated[
-        int, Meta(ge=1, le=1024, description="Larger files are not held, and their changes not undoable.")
+        int,
+        Meta(
+            ge=1,
+            le=1024,
+            title="Undo file size limit (MB)",
+            description="Larger files are not stored, so their changes cannot be undone.",
+        ),
     ] = 32
     max_store_mb: Annotated[
         int,
         Meta(
             ge=16,
-            description="Room for what is held, of all sessions together; the oldest sessions lose theirs first, "
-            "an open one never.",
+            title="Undo storage limit (MB)",
+            description="Storage for undo of all sessions together; the oldest sessions are deleted first, "
+            "open ones never.",
         ),
     ] = 1024
     days: Annotated[
-        int, Meta(ge=1, description="What a session holds is kept so long after it was used last.")
+        int,
+        Meta(
+            ge=1,
+            title="Keep undo data (days)",
+            description="Days after a session's last use when its undo data is deleted.",
+        ),
     ] = 30
     on_tree_move: Annotated[
         Literal["ask", "keep", "restore"],
         Meta(
-            description="Going elsewhere in the tree: ask what becomes of files, keep them as they are, or show at "
-            "once which would be put back."
+            title="Files on tree moves",
+            description="What happens to files when you move in the session tree. `ask`: ask. `keep`: leave "
+            "them. `restore`: preview restoring them.",
         ),
     ] = "ask"
 
 
 class ModelCompaction(SettingsGroup, frozen=True, kw_only=True):
-    """Compaction of one model's sessions; what is null falls back to the general value."""
+    """Compaction limits of one model; null uses the general limit."""
 
     reserve_tokens: Annotated[int, Meta(ge=0)] | None = None
     keep_recent_tokens: Annotated[int, Meta(ge=0)] | None = None
 
 
 class CompactionSettings(SettingsGroup, frozen=True, kw_only=True):
-    """What happens when the context window fills."""
+    """Summarising the conversation when the context window fills."""
 
     mode: Annotated[
         Literal["off", "remind", "auto"],
         Meta(
-            description="`off`: never, not even on overflow; `remind`: a notice; `auto`: summarise by itself."
+            title="Compaction",
+            description="When the context is summarised. `auto`: automatically. `remind`: only a notice. "
+            "`off`: never, even when the window overflows.",
         ),
     ] = "auto"
     reserve_tokens: Annotated[
-        int, Meta(ge=0, description="Room kept free for the answer; compaction starts when it is touched.")
+        int,
+        Meta(
+            ge=0,
+            title="Compaction reserve tokens",
+            description="Tokens kept free for the answer; compaction starts when less is left.",
+        ),
     ] = 16384
-    keep_recent_tokens: Annotated[int, Meta(ge=0, description="Latest tokens that stay word for word.")] = (
-        20000
-    )
+    keep_recent_tokens: Annotated[
+        int,
+        Meta(
+            ge=0,
+            title="Tokens kept unsummarised",
+            description="Latest tokens of the conversation that compaction leaves as they are.",
+        ),
+    ] = 20000
     model: Annotated[
-        str | None, Meta(description="`provider/model` that writes summaries; null: the session's own.")
+        str | None,
+        Meta(
+            title="Summary model",
+            description="`provider/model` that writes summaries; null: the session's model.",
+        ),
     ] = None
     model_overrides: Annotated[
-        dict[str, ModelCompaction], Meta(description="Other token limits by `provider/model`.")
+        dict[str, ModelCompaction],
+        Meta(title="Compaction limits per model", description="Reserve and kept tokens by `provider/model`."),
     ] = {}
 
 
 class BranchSummarySettings(SettingsGroup, frozen=True, kw_only=True):
-    """Summaries of branches that are left."""
+    """Summaries of branches when you leave them in the session tree."""
 
-    reserve_tokens: Annotated[int, Meta(ge=0, description="Room kept free when a branch is summarised.")] = (
-        16384
-    )
-    skip_prompt: Annotated[bool, Meta(description="Leave a branch without being asked for a summary.")] = (
-        False
-    )
+    reserve_tokens: Annotated[
+        int,
+        Meta(
+            ge=0,
+            title="Branch summary reserve tokens",
+            description="Tokens kept free when a branch is summarised.",
+        ),
+    ] = 16384
+    skip_prompt: Annotated[
+        bool,
+        Meta(
+            title="Skip branch summary question",
+            description="Leave a branch without the question whether to summarise it.",
+        ),
+    ] = False
 
 
 class NetworkSettings(SettingsGroup, frozen=True, kw_only=True):
-    """Requests to providers."""
+    """Proxy, timeouts and automatic requests."""
 
     http_proxy: Annotated[
         str | None,
         Meta(
-            description="Proxy for all requests; null takes HTTPS_PROXY and HTTP_PROXY.",
+            title="HTTP proxy",
+            description="Proxy for all requests; null: HTTPS_PROXY and HTTP_PROXY.",
             extra={"global_only": True},
         ),
     ] = None
     first_event_timeout_ms: Annotated[
         int,
         Meta(
-            ge=0, description="Watchdog: a response that has not begun by then is given up; 0 waits for ever."
+            ge=0,
+            title="First response timeout (ms)",
+            description="Milliseconds to wait for the start of a response before the request fails; 0: no "
+            "limit.",
         ),
     ] = 300_000
     http_idle_timeout_ms: Annotated[
-        int, Meta(ge=0, description="Watchdog: a response that pauses longer is given up; 0 waits for ever.")
+        int,
+        Meta(
+            ge=0,
+            title="Idle response timeout (ms)",
+            description="Milliseconds that a response may pause before the request fails; 0: no limit.",
+        ),
     ] = 300_000
     offline: Annotated[
-        bool, Meta(description="Make no request that nobody asked for (discovery, updates).")
+        bool,
+        Meta(
+            title="Offline mode",
+            description="Make no automatic requests, such as model lists and update checks.",
+        ),
     ] = False
 
 
 class RetrySettings(SettingsGroup, frozen=True, kw_only=True):
-    """What happens after a failed request."""
+    """Retries of failed requests."""
 
-    enabled: Annotated[bool, Meta(description="Try again after an error that may pass.")] = True
-    max_retries: Annotated[int, Meta(ge=0, le=100, description="How often, at most.")] = 3
+    enabled: Annotated[
+        bool, Meta(title="Automatic retry", description="Retry a request after a temporary error.")
+    ] = True
+    max_retries: Annotated[
+        int, Meta(ge=0, le=100, title="Maximum retries", description="Most retries of one request.")
+    ] = 3
     base_delay_ms: Annotated[
-        int, Meta(ge=0, description="First wait; each further one is twice as long.")
-    ] = 2000
-    max_agent_delay_ms: Annotated[int, Meta(ge=0, description="Longest wait.")] = 60_000
-
-
-class ShellSettings(SettingsGroup, frozen=True, kw_only=True):
-    """The shell that commands run in."""
-
-    shell_path: Annotated[
-        str | None,
-        Meta(description="Shell program; null takes SHELL, then bash, then sh.", extra={"runs": True}),
-    ] = None
-    shell_command_prefix: Annotated[
-        str | None,
-        Meta(description="Put before every command, such as `source ~/.profile;`.", extra={"runs": True}),
-    ] = None
-    shell_pass_environment: Annotated[
-        tuple[str, ...],
+        int,
         Meta(
-            description="Variables that commands get although they look like secrets, such as `GITHUB_TOKEN` "
-            "or `AWS_*`.",
-            extra={"is_merged_list": True, "runs": True},
+            ge=0,
+            title="First retry delay (ms)",
+            description="Milliseconds before the first retry; each further delay is twice as long.",
         ),
-    ] = ()
+    ] = 2000
+    max_agent_delay_ms: Annotated[
+        int,
+        Meta(
+            ge=0,
+            title="Longest retry delay (ms)",
+            description="Longest delay between two retries in milliseconds.",
+        ),
+    ] = 60_000
 
 
 class ResourceSettings(SettingsGroup, frozen=True, kw_only=True):
-    """Where more extensions, skills, prompts, themes and rules come from. Global and project lists add up."""
+    """Additional extensions, skills, prompt templates and themes. Global and project lists add up."""
 
     extensions: Annotated[
         tuple[str, ...],
         Meta(
-            description="More extension files or folders. `-builtin:file-maps` or `-NAME` switches one off.",
+            title="Extensions",
+            description="Additional extension files or folders. `-builtin:file-maps` or `-NAME` disables one.",
             extra={"is_merged_list": True, "runs": True},
         ),
     ] = ()
     skills: Annotated[
-        tuple[str, ...], Meta(description="More folders with skills.", extra={"is_merged_list": True})
+        tuple[str, ...],
+        Meta(
+            title="Skill folders",
+            description="Additional folders with skills.",
+            extra={"is_merged_list": True},
+        ),
     ] = ()
     prompts: Annotated[
         tuple[str, ...],
-        Meta(description="More prompt templates or folders of them.", extra={"is_merged_list": True}),
+        Meta(
+            title="Prompt templates",
+            description="Additional prompt templates, or folders with them.",
+            extra={"is_merged_list": True},
+        ),
     ] = ()
     themes: Annotated[
         tuple[str, ...],
-        Meta(description="More theme files or folders of them.", extra={"is_merged_list": True}),
+        Meta(
+            title="Theme files",
+            description="Additional theme files, or folders with them.",
+            extra={"is_merged_list": True},
+        ),
     ] = ()
-    enable_skill_commands: Annotated[bool, Meta(description="Offer every skill as `/skill:name`.")] = True
+    enable_skill_commands: Annotated[
+        bool, Meta(title="Skill commands", description="Offer every skill as the command `/skill:name`.")
+    ] = True
 
 
 class RuleSettings(SettingsGroup, frozen=True, kw_only=True):
-    """Rules for the agent."""
+    """Rule files that instruct the agent."""
 
     enabled: Annotated[
-        bool, Meta(description="Read rules from `.bayou/rules` and other tools' rule folders.")
+        bool,
+        Meta(
+            title="Rules",
+            description="Read rules from `.bayou/rules` and from the rule folders of other tools.",
+        ),
     ] = True
     sources: Annotated[
         tuple[Literal["native", "cursor", "windsurf", "cline"], ...],
-        Meta(description="Whose rule folders are read."),
+        Meta(title="Rule sources", description="Tools whose rule folders are read."),
     ] = ("native", "cursor", "windsurf", "cline")
     interrupt: Annotated[
-        bool, Meta(description="Let a rule with a condition stop an answer that breaks it.")
+        bool,
+        Meta(
+            title="Rules stop answers",
+            description="Let a rule with a condition stop an answer that breaks it.",
+        ),
     ] = True
     repeat_gap_turns: Annotated[
-        int, Meta(ge=0, description="Turns before the same rule may interrupt again; 0: only once a session.")
+        int,
+        Meta(
+            ge=0,
+            title="Turns between rule stops",
+            description="Turns before the same rule may stop an answer again; 0: once per session.",
+        ),
     ] = 10
 
 
 class ExtensionSettings(SettingsGroup, frozen=True, kw_only=True):
-    """Limits that keep an extension from holding up the agent."""
+    """Time limits for extensions."""
 
-    hook_timeout_ms: Annotated[int, Meta(ge=10, description="Time one hook has to answer.")] = 10_000
+    hook_timeout_ms: Annotated[
+        int,
+        Meta(
+            ge=10,
+            title="Hook timeout (ms)",
+            description="Milliseconds that an extension's hook has to answer.",
+        ),
+    ] = 10_000
     block_timeout_ms: Annotated[
-        int, Meta(ge=10, description="Time it may keep everything else waiting before it is interrupted.")
+        int,
+        Meta(
+            ge=10,
+            title="Blocking limit (ms)",
+            description="Milliseconds that an extension may block bayou before it is interrupted.",
+        ),
     ] = 2_000
-    load_timeout_ms: Annotated[int, Meta(ge=10, description="Time an extension has to register itself.")] = (
-        10_000
-    )
+    load_timeout_ms: Annotated[
+        int,
+        Meta(
+            ge=10,
+            title="Load timeout (ms)",
+            description="Milliseconds that an extension has to register itself.",
+        ),
+    ] = 10_000

@@ -33,106 +33,167 @@ SegmentTone = Literal["text", "muted", "dim", "accent", "success", "warning", "e
 
 
 class DisplaySettings(SettingsGroup, frozen=True, kw_only=True):
-    """The transcript and what stands around it."""
+    """Theme, transcript, mouse and side panel."""
 
     theme: Annotated[
         str,
         Meta(
-            description="Theme name, or a `light/dark` pair; `system` asks the terminal which of bayou's own fits."
+            title="Theme",
+            description="Theme name, or a `light/dark` pair; `system` follows the terminal's background.",
         ),
     ] = "system"
     quiet_startup: Annotated[
         bool | Literal["header"],
-        Meta(description="Hide the welcome; `header` hides the header too."),
+        Meta(title="Hide welcome", description="Hide the welcome page; `header` also hides the header."),
     ] = False
     hide_thinking_block: Annotated[
-        bool, Meta(description="Show thinking as one line that can be opened; off shows all of it.")
+        bool,
+        Meta(
+            title="Collapse thinking",
+            description="Show thinking as one line that can be opened; off shows all of it.",
+        ),
     ] = True
     animations: Annotated[
         Literal["on", "reduced", "off"],
-        Meta(description="Smooth scrolling, a blinking cursor, a mark that turns while something runs."),
+        Meta(title="Animations", description="Smooth scrolling, cursor and spinner animations."),
     ] = "on"
     cursor_blink: Annotated[
-        bool, Meta(description="A blinking cursor; it costs wake-ups while nothing happens.")
+        bool,
+        Meta(
+            title="Blinking cursor",
+            description="Let the cursor blink; this uses some power while bayou is idle.",
+        ),
     ] = False
     fullscreen_exit_output: Annotated[
         Literal["transcript", "resume-hint", "last-answer"],
-        Meta(description="What is left on the terminal after quitting."),
+        Meta(title="Output after quitting", description="What stays on the terminal after quitting."),
     ] = "last-answer"
     fullscreen_scrollbar: Annotated[
-        Literal["auto", "hidden"], Meta(description="Whether there is a scroll bar.")
+        Literal["auto", "hidden"],
+        Meta(title="Scroll bar", description="Whether the transcript has a scroll bar."),
     ] = "auto"
-    fullscreen_copy_on_select: Annotated[bool, Meta(description="Copy what the mouse selects.")] = True
+    fullscreen_copy_on_select: Annotated[
+        bool, Meta(title="Copy on select", description="Copy text when you select it with the mouse.")
+    ] = True
     fullscreen_wheel_scroll_lines: Annotated[
-        int, Meta(ge=1, le=100, description="Lines per step of the wheel.")
+        int,
+        Meta(
+            ge=1,
+            le=100,
+            title="Lines per wheel step",
+            description="Lines that one step of the mouse wheel scrolls.",
+        ),
     ] = 3
     side_panel: Annotated[
         bool,
-        Meta(description="Changed files, todos and jobs in the right third, from 120 columns on."),
+        Meta(
+            title="Side panel",
+            description="Show changed files, todos and jobs on the right if the terminal has at least 120 "
+            "columns.",
+        ),
     ] = False
     expand_tools: Annotated[
         Literal["never", "errors", "edits", "always"],
         Meta(
-            description="Which tool cards open by themselves: none, failed ones and commands at work, changes too, all."
+            title="Open tool cards",
+            description="Tool cards that open automatically. `never`: none. `errors`: failed calls and running "
+            "commands. `edits`: file changes too. `always`: all.",
         ),
     ] = "edits"
 
 
 class MarkdownSettings(SettingsGroup, frozen=True, kw_only=True):
-    """How answers are drawn."""
+    """Formatting of answers."""
 
     mermaid: Annotated[
         Literal["streaming", "final", "off"],
-        Meta(description="Draw Mermaid diagrams as text: at once, when complete, never."),
+        Meta(
+            title="Mermaid diagrams",
+            description="Draw Mermaid diagrams in answers as text. `streaming`: while they arrive. `final`: "
+            "when complete. `off`: never.",
+        ),
     ] = "final"
 
 
 class ImageSettings(SettingsGroup, frozen=True, kw_only=True):
-    """Images on the page and on their way to the model."""
+    """Images in the terminal and in requests."""
 
-    auto_resize: Annotated[bool, Meta(description="Scale images down to what providers accept.")] = True
-    block_images: Annotated[bool, Meta(description="Never send an image.")] = False
+    auto_resize: Annotated[
+        bool, Meta(title="Resize images", description="Scale images down to the size that providers accept.")
+    ] = True
+    block_images: Annotated[bool, Meta(title="Block images", description="Never send images to a model.")] = (
+        False
+    )
     protocol: Annotated[
         Literal["auto", "kitty", "iterm2", "sixel", "blocks"],
         Meta(
-            description="How the terminal draws images; `auto`: as it says that it can, `blocks`: as half blocks."
+            title="Image display",
+            description="How images are drawn in the terminal. `auto`: the best way it supports; `blocks`: "
+            "with half-block characters.",
         ),
     ] = "auto"
 
 
 class EditorSettings(SettingsGroup, frozen=True, kw_only=True):
-    """Where prompts are written."""
+    """The prompt editor."""
 
-    editor_padding_x: Annotated[int, Meta(ge=0, le=3, description="Columns left free inside the editor.")] = 0
+    editor_padding_x: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=3,
+            title="Editor padding",
+            description="Empty columns at the left and right inside the editor.",
+        ),
+    ] = 0
     autocomplete_max_visible: Annotated[
-        int, Meta(ge=3, le=20, description="Rows of the completion list.")
+        int, Meta(ge=3, le=20, title="Completion list rows", description="Most rows of the completion list.")
     ] = 8
     vi_mode: Annotated[
-        bool, Meta(description="Prompts are written with vi's modes: normal, insert and visual.")
+        bool, Meta(title="Vi mode", description="Edit prompts with vi keys: normal, insert and visual mode.")
     ] = False
     paste_chip_lines: Annotated[
-        int, Meta(ge=2, description="A paste with more lines becomes a chip that can be opened.")
+        int,
+        Meta(
+            ge=2,
+            title="Fold pastes longer than",
+            description="Lines above which a paste is folded in the editor; it can be opened.",
+        ),
     ] = 10
-    history_size: Annotated[int, Meta(ge=0, le=100_000, description="Prompts kept per project.")] = 1000
+    history_size: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=100_000,
+            title="Prompt history size",
+            description="Number of earlier prompts kept per project.",
+        ),
+    ] = 1000
 
 
 class SegmentLook(SettingsGroup, frozen=True, kw_only=True):
-    """How one segment of the footer is shown, where it is not as usual."""
+    """Colour and visibility of one footer segment."""
 
-    tone: Annotated[SegmentTone | None, Meta(description="Its colour; null: the usual one.")] = None
+    tone: Annotated[
+        SegmentTone | None, Meta(description="Colour of the segment; null: the default colour.")
+    ] = None
     show: Annotated[
         Literal["always", "running", "idle", "wide"],
-        Meta(description="When: always, while the agent works, while it does not, from 120 columns on."),
+        Meta(
+            description="When the segment is shown: always, while the agent works or is idle, or from 120 columns on."
+        ),
     ] = "always"
 
 
 class FooterSettings(SettingsGroup, frozen=True, kw_only=True):
-    """Header and footer."""
+    """The header and the footer."""
 
     segments: Annotated[
         tuple[FooterSegment, ...],
         Meta(
-            description="What the footer shows, in this order; what does not fit is left out from the least important."
+            title="Footer segments",
+            description="Parts of the footer in this order; if space is short, the least important are left "
+            "out.",
         ),
     ] = (
         "path",
@@ -153,54 +214,85 @@ class FooterSettings(SettingsGroup, frozen=True, kw_only=True):
     )
     looks: Annotated[
         dict[FooterSegment, SegmentLook],
-        Meta(description="Colour of single segments and when they show, by their name."),
+        Meta(title="Footer colours", description="Colour of single footer parts, and when they are shown."),
     ] = {}  # noqa: RUF012  (a struct's: copied for each)
-    header: Annotated[bool, Meta(description="Show the header line.")] = True
+    header: Annotated[bool, Meta(title="Header", description="Show the header line.")] = True
 
 
 class TerminalSettings(SettingsGroup, frozen=True, kw_only=True):
-    """What bayou may ask of the terminal."""
+    """Terminal features that bayou uses."""
 
     hyperlinks: Annotated[
         Literal["auto", "on", "off"],
-        Meta(description="Write links that the terminal can open; `auto`: where it can."),
+        Meta(
+            title="Terminal links",
+            description="Write clickable links. `auto`: if the terminal supports them.",
+        ),
     ] = "auto"
-    true_color: Annotated[Literal["auto", "on", "off"], Meta(description="Use 24-bit colours.")] = "auto"
-    title: Annotated[bool, Meta(description="Put session and state into the window title.")] = True
-    progress: Annotated[bool, Meta(description="Tell the terminal that work is going on (OSC 9;4).")] = False
+    true_color: Annotated[
+        Literal["auto", "on", "off"],
+        Meta(
+            title="24-bit colours", description="Use 24-bit colours. `auto`: if the terminal supports them."
+        ),
+    ] = "auto"
+    title: Annotated[
+        bool, Meta(title="Window title", description="Show the session and its state in the window title.")
+    ] = True
+    progress: Annotated[
+        bool,
+        Meta(
+            title="Progress in the tab",
+            description="Report running work to the terminal (OSC 9;4), which may show it in its tab.",
+        ),
+    ] = False
     scroll_regions: Annotated[
-        bool, Meta(description="Send only what changed when the page scrolls; off repaints whole lines.")
+        bool,
+        Meta(
+            title="Fast scrolling",
+            description="Send only changed lines when the page scrolls; off repaints whole lines.",
+        ),
     ] = True
     launch_frame: Annotated[
         bool,
         Meta(
-            description="Show the empty page at once, as the last start drew it, while bayou is still loading."
+            title="Fast first frame", description="Show the last start's empty page while bayou is loading."
         ),
     ] = True
-    mouse: Annotated[bool, Meta(description="Take mouse events; off leaves selection to the terminal.")] = (
-        True
-    )
+    mouse: Annotated[
+        bool, Meta(title="Mouse", description="Use the mouse in bayou; off leaves selection to the terminal.")
+    ] = True
 
 
 class NotificationSettings(SettingsGroup, frozen=True, kw_only=True):
-    """Telling a person who looks elsewhere."""
+    """Notifications while you look elsewhere."""
 
     method: Annotated[
         Literal["off", "bell", "osc9", "osc99", "osc777", "auto"],
         Meta(
-            description="How to notify. `auto`: as the terminal is known to understand (kitty, iTerm2, WezTerm, "
-            "Ghostty, VS Code, Windows Terminal, foot, rxvt), else the bell. It needs a terminal that tells when one "
-            "looks elsewhere; in tmux that is `set -g focus-events on`."
+            title="Notification method",
+            description="How notifications are sent. `auto`: the way your terminal supports (kitty, iTerm2, "
+            "WezTerm, Ghostty, VS Code, Windows Terminal, foot, rxvt), else the bell. The "
+            "terminal must report its focus; in tmux: `set -g focus-events on`.",
         ),
     ] = "auto"
-    on_done: Annotated[bool, Meta(description="When the agent has finished.")] = True
-    on_question: Annotated[bool, Meta(description="When something has to be decided.")] = True
-    only_unfocused: Annotated[bool, Meta(description="Only while the terminal is not in front.")] = True
+    on_done: Annotated[
+        bool, Meta(title="Notify when done", description="Notify when the agent has finished.")
+    ] = True
+    on_question: Annotated[
+        bool, Meta(title="Notify on questions", description="Notify when the agent waits for your answer.")
+    ] = True
+    only_unfocused: Annotated[
+        bool,
+        Meta(
+            title="Only when unfocused", description="Notify only while the terminal window is not focused."
+        ),
+    ] = True
     min_seconds: Annotated[
         int,
         Meta(
             ge=0,
-            description="Not for work that took less; and after so long again for a question that one left open. Ten "
-            "seconds: for less nobody changes the window and comes back.",
+            title="Minimum seconds",
+            description="Do not notify about work shorter than this; repeat the notification of an open "
+            "question after this time.",
         ),
     ] = 10

@@ -1,4 +1,4 @@
-"""The settings of tools that have more than a switch; `settings` composes them."""
+"""The settings of tools, MCP servers and the shell; `settings` composes them."""
 
 from typing import Annotated, Literal
 
@@ -9,15 +9,16 @@ from app.resources.settings.settings_agent import SettingsGroup
 
 
 class AutoBackground(SettingsGroup, frozen=True, kw_only=True):
-    """Long commands that go to the background by themselves."""
+    """When a long command becomes a background job."""
 
     threshold_ms: Annotated[
         int,
         Meta(
             ge=0,
-            description="A command that runs longer becomes a background job: the agent hears what you write "
-            "meanwhile, and its result by itself. Two minutes let most tests and builds end in their place. "
-            "The default counts at the full screen alone, never for scripts (`-p`, JSON, RPC); 0 never.",
+            title="Move to background after",
+            description="Milliseconds after which a running command becomes a background job, so that the "
+            "agent can continue; its result is delivered later. The default applies to the full "
+            "screen only, not to `-p`, JSON and RPC; 0: never.",
         ),
     ] = 120_000
 
@@ -30,25 +31,28 @@ class InterceptorRule(SettingsGroup, frozen=True, kw_only=True):
 
 
 class Interceptor(SettingsGroup, frozen=True, kw_only=True):
-    """Pointing shell commands to the better tool."""
+    """Answers to shell commands that have a better tool."""
 
     enabled: Annotated[
         bool,
         Meta(
-            description="Answer `cat`, `grep`, `find`, `sed -i` and redirections with the tool to use instead."
+            title="Redirect shell commands",
+            description="Answer `cat`, `grep`, `find`, `sed -i` and output redirections by naming the tool "
+            "to use instead.",
         ),
     ] = False
     rules: Annotated[
         tuple[InterceptorRule, ...],
         Meta(
-            description="Rules of your own, before these: a regular expression for the beginning of a command, the "
-            "tool that the model has to have, and what it is told."
+            title="Redirection rules",
+            description="Additional redirections, checked first: a regular expression for the start of a "
+            "command, the required tool, and the message to the model.",
         ),
     ] = ()
 
 
 class BashSettings(SettingsGroup, frozen=True, kw_only=True):
-    """The bash tool."""
+    """The tool that runs shell commands."""
 
     auto_background: AutoBackground = AutoBackground()
     interceptor: Interceptor = Interceptor()
@@ -57,68 +61,104 @@ class BashSettings(SettingsGroup, frozen=True, kw_only=True):
         Meta(
             ge=0,
             le=3600,
-            description="Time limit of a command that names none and runs neither in the background nor in a "
-            "terminal; 0 means none.",
+            title="Command timeout",
+            description="Seconds after which a foreground command without a timeout of its own is stopped; "
+            "0: no limit.",
         ),
     ] = 600
     persistent_shell: Annotated[
         bool,
-        Meta(description="One shell per session, so that `cd`, exports and functions last between calls."),
+        Meta(
+            title="Persistent shell",
+            description="Use one shell per session, so that `cd`, exports and functions last between "
+            "commands.",
+        ),
     ] = False
     own_shell: Annotated[
         bool,
         Meta(
-            description="Commands have the aliases, functions and options of your bash or zsh: its start-up files are "
-            "read once in a session, for five seconds at most."
+            title="Your shell's aliases",
+            description="Give commands the aliases, functions and options of your bash or zsh. Its startup "
+            "files are read once per session, within five seconds.",
         ),
     ] = False
     pty: Annotated[
         bool,
-        Meta(description="Let the model run a command in a terminal that you see and can type into."),
+        Meta(
+            title="Terminal for programs",
+            description="Let the model run a program in a terminal that you can see and type into.",
+        ),
     ] = True
 
 
 class EvalSettings(SettingsGroup, frozen=True, kw_only=True):
-    """Python that stays: the eval tool, and `$` in the editor."""
+    """The Python kernel of the eval tool and of `$` in the editor."""
 
     python: Annotated[
         str | None,
         Meta(
-            description="Interpreter of cells, a path or a name; null takes VIRTUAL_ENV, `.venv` or `venv` of the "
-            "folder, then python3. 3.8 is the oldest that works.",
+            title="Python interpreter",
+            description="Python for cells, as a path or name; null: VIRTUAL_ENV, then the folder's `.venv` "
+            "or `venv`, then python3. Needs 3.8 or newer.",
             extra={"runs": True},
         ),
     ] = None
     default_timeout_seconds: Annotated[
-        int, Meta(ge=0, le=3600, description="Time limit of the model's cells that name none; 0 means none.")
+        int,
+        Meta(
+            ge=0,
+            le=3600,
+            title="Cell timeout",
+            description="Seconds after which a cell of the model without a timeout of its own is stopped; 0: "
+            "no limit.",
+        ),
     ] = 600
     idle_minutes: Annotated[
-        int, Meta(ge=0, le=1440, description="The kernel ends when no cell ran for so long; 0 never.")
+        int,
+        Meta(
+            ge=0,
+            le=1440,
+            title="Stop idle Python after",
+            description="Minutes without a cell after which the Python kernel ends; 0: never.",
+        ),
     ] = 15
 
 
 class MermaidSettings(SettingsGroup, frozen=True, kw_only=True):
-    """Diagrams drawn by the agent."""
+    """The tool that draws Mermaid diagrams."""
 
     enabled: Annotated[
-        bool, Meta(description="Give the model the tool `render_mermaid`, which draws Mermaid as text.")
+        bool,
+        Meta(
+            title="Mermaid tool",
+            description="Give the model the tool `render_mermaid`, which draws Mermaid diagrams as text.",
+        ),
     ] = False
 
 
 class WebSettings(SettingsGroup, frozen=True, kw_only=True):
-    """The model's reading of pages of the web."""
+    """Web pages that the model may read."""
 
     fetch: Annotated[
-        bool, Meta(description="Give the model the tool `web_fetch`, which reads https pages.")
+        bool,
+        Meta(
+            title="Web fetch tool",
+            description="Give the model the tool `web_fetch`, which reads https pages.",
+        ),
     ] = True
     allow_http: Annotated[
         bool,
-        Meta(description="Let `web_fetch` read unencrypted http pages too.", extra={"global_only": True}),
+        Meta(
+            title="Allow http pages",
+            description="Let `web_fetch` also read unencrypted http pages.",
+            extra={"global_only": True},
+        ),
     ] = False
     private_hosts: Annotated[
         tuple[str, ...],
         Meta(
-            description="Your own servers that `web_fetch` may read although their addresses are private: "
+            title="Private web hosts",
+            description="Your own servers with private addresses that `web_fetch` may read: "
             "`localhost:3000`, `*.internal`.",
             extra={"global_only": True},
         ),
@@ -126,20 +166,22 @@ class WebSettings(SettingsGroup, frozen=True, kw_only=True):
 
 
 class DiagnosticSettings(SettingsGroup, frozen=True, kw_only=True):
-    """What linters and type checkers newly say of files that the agent changed."""
+    """Linters and type checkers for files that the agent changed."""
 
     when: Annotated[
         Literal["off", "turn", "edit"],
         Meta(
-            description="When they are asked: once, when the agent would stop (turn), also behind each batch of calls "
-            "that changed files (edit), or never."
+            title="Run linters",
+            description="When linters check the changed files. `turn`: before the agent stops. `edit`: also "
+            "after each batch of edits. `off`: never.",
         ),
     ] = "off"
     commands: Annotated[
         dict[str, str | tuple[str, ...]],
         Meta(
-            description="By glob, who looks at a file: `ruff`, `eslint`, `tsc`, or a command that prints "
-            "`path:line:col: text`, in which `{files}` stands for the files. Several as a list.",
+            title="Linters by file type",
+            description="Linters by glob: `ruff`, `eslint`, `tsc`, or a command that prints `path:line:col: "
+            "text`, where `{files}` stands for the files; several as a list.",
             extra={"runs": True},
         ),
     ] = msgspec.field(
@@ -150,28 +192,68 @@ class DiagnosticSettings(SettingsGroup, frozen=True, kw_only=True):
         }
     )
     timeout_seconds: Annotated[
-        int, Meta(ge=1, le=600, description="How long one start of a program may take, in seconds.")
+        int,
+        Meta(ge=1, le=600, title="Linter timeout", description="Seconds after which a linter is stopped."),
     ] = 60
 
 
 class McpSettings(SettingsGroup, frozen=True, kw_only=True):
-    """Servers with tools of other people's (MCP)."""
+    """MCP servers and their tools."""
 
-    enabled: Annotated[bool, Meta(description="Use MCP servers that are configured.")] = True
+    enabled: Annotated[bool, Meta(title="MCP servers", description="Use the configured MCP servers.")] = True
     exposure: Annotated[
         Literal["auto", "direct", "search", "hidden"],
         Meta(
-            description="How the model reaches tools of servers that say nothing of it: each declared, found by "
-            "mcp_search, not at all; auto declares them while they are few."
+            title="MCP tool exposure",
+            description="How the model finds tools of MCP servers. `direct`: all in its tool list. `search`: "
+            "through mcp_search. `hidden`: not at all. `auto`: direct while they are few.",
         ),
     ] = "auto"
     direct_tokens: Annotated[
-        int, Meta(ge=0, le=100_000, description="What auto may declare of all servers together, in tokens.")
+        int,
+        Meta(
+            ge=0,
+            le=100_000,
+            title="MCP direct token limit",
+            description="Tokens that exposure `auto` may use to list MCP tools directly, for all servers "
+            "together.",
+        ),
     ] = 3_000
     sandbox: Annotated[
         Literal["auto", "off"],
         Meta(
-            description="Where servers that are programs run: auto in the sandbox of commands, with the network open; "
-            "off as you would run them."
+            title="MCP server sandbox",
+            description="Where local MCP servers run. `auto`: in the sandbox, with network access. `off`: "
+            "without a sandbox.",
         ),
     ] = "auto"
+
+
+class ShellSettings(SettingsGroup, frozen=True, kw_only=True):
+    """The shell that runs commands, and its environment variables."""
+
+    shell_path: Annotated[
+        str | None,
+        Meta(
+            title="Shell program",
+            description="Shell that runs commands; null: SHELL, then bash, then sh.",
+            extra={"runs": True},
+        ),
+    ] = None
+    shell_command_prefix: Annotated[
+        str | None,
+        Meta(
+            title="Command prefix",
+            description="Text put before every command, such as `source ~/.profile;`.",
+            extra={"runs": True},
+        ),
+    ] = None
+    shell_pass_environment: Annotated[
+        tuple[str, ...],
+        Meta(
+            title="Environment for commands",
+            description="Environment variables that commands get although they look secret, such as "
+            "`GITHUB_TOKEN` or `AWS_*`.",
+            extra={"is_merged_list": True, "runs": True},
+        ),
+    ] = ()

@@ -9,45 +9,56 @@ from tools.box.host_groups import HOST_GROUPS
 
 
 class PermissionSettings(SettingsGroup, frozen=True, kw_only=True):
-    """What the agent may do unasked."""
+    """What the agent may do without approval."""
 
     mode: Annotated[
         Literal["default", "read-only", "ask", "auto-edit", "full"],
         Meta(
-            description="What runs without a question. `default`: on the full screen `auto-edit` in a trusted folder "
-            "where commands run in a sandbox, else `ask`; elsewhere `full`.",
+            title="Permission mode",
+            description="What runs without approval. `default`: on the full screen `auto-edit` in a trusted "
+            "folder with a sandbox, else `ask`; without a screen `full`.",
             extra={"global_only": True},
         ),
     ] = "default"
     allow: Annotated[
         tuple[str, ...],
         Meta(
-            description="Rules for what runs without a question, such as `bash: git push origin *`. Of a project they "
-            "count only as the text that you said yes to.",
+            title="Allow rules",
+            description="Rules for what runs without approval, such as `bash: git push origin *`. A "
+            "project's rules apply only as you trusted them.",
             extra={"is_merged_list": True, "runs": True},
         ),
     ] = ()
     allow_in: Annotated[
         dict[str, tuple[str, ...]],
         Meta(
-            description="Rules of your own for single projects: what runs without a question there, by folder.",
+            title="Allow rules per folder",
+            description="Your rules for what runs without approval in single project folders.",
             extra={"global_only": True},
         ),
     ] = {}  # noqa: RUF012  (frozen)
     ask: Annotated[
         tuple[str, ...],
-        Meta(description="Rules for what is asked about in any mode.", extra={"is_merged_list": True}),
+        Meta(
+            title="Ask rules",
+            description="Rules for what needs approval in every mode.",
+            extra={"is_merged_list": True},
+        ),
     ] = ()
     deny: Annotated[
         tuple[str, ...],
         Meta(
-            description="Rules for what is never run, whatever else says so.", extra={"is_merged_list": True}
+            title="Deny rules",
+            description="Rules for what is always refused, even if another rule or mode allows it.",
+            extra={"is_merged_list": True},
         ),
     ] = ()
     floor_exceptions: Annotated[
         tuple[str, ...],
         Meta(
-            description="Parts of commands, word for word, that are taken out of the floor. For robots.",
+            title="Dangerous command exceptions",
+            description="Parts of commands, word for word, that no longer count as dangerous. For unattended "
+            "runs.",
             extra={"global_only": True, "is_merged_list": True},
         ),
     ] = ()
@@ -55,30 +66,35 @@ class PermissionSettings(SettingsGroup, frozen=True, kw_only=True):
         int,
         Meta(
             ge=0,
-            description="How long a program that drives bayou may take to answer such a question; then it is refused. "
-            "0 means ten minutes.",
+            title="Approval timeout",
+            description="Seconds that a program driving bayou has to answer an approval before it is "
+            "refused; 0: ten minutes.",
             extra={"global_only": True},
         ),
     ] = 0
 
 
 class SandboxSettings(SettingsGroup, frozen=True, kw_only=True):
-    """The box that the agent's commands run in."""
+    """The sandbox that the agent's commands run in."""
 
     mode: Annotated[
         Literal["auto", "off", "required"],
         Meta(
-            description="`auto`: as far as this system can, unless everything may run unasked (`full`). `required`: in "
-            "every mode, and nothing runs where not all of it can be had. `off`: never.",
+            title="Sandbox",
+            description="Whether commands run in a sandbox. `auto`: if the system supports it, except in "
+            "mode `full`. `required`: in every mode, and nothing runs without a complete "
+            "sandbox. `off`: never.",
             extra={"global_only": True},
         ),
     ] = "auto"
     network: Annotated[
         Literal["off", "listed", "open"],
         Meta(
-            description="What commands in it reach: `off` only servers that the session started, `listed` these, "
-            "and hosts that rules (`net: example.org:443`, `net: python packages`) or you allow, `open` everything. "
-            "The groups: "
+            title="Sandbox network",
+            description="Hosts that commands in the sandbox can reach. `off`: only servers started in this session. "
+            "`listed`: also hosts allowed by you or by rules (`net: example.org:443`, `net: python packages`). "
+            "`open`: all hosts. "
+            "Host groups: "
             + "; ".join(f"{name} ({', '.join(hosts)})" for name, hosts in HOST_GROUPS.items())
             + ".",
             extra={"global_only": True},
@@ -87,6 +103,7 @@ class SandboxSettings(SettingsGroup, frozen=True, kw_only=True):
     write: Annotated[
         tuple[str, ...],
         Meta(
+            title="Writable folders",
             description="Folders and files outside the workspace that commands may change, such as `~/notes`.",
             extra={"global_only": True, "is_merged_list": True},
         ),
@@ -94,33 +111,39 @@ class SandboxSettings(SettingsGroup, frozen=True, kw_only=True):
     hide: Annotated[
         tuple[str, ...],
         Meta(
-            description="More folders and files that commands do not see, such as `~/private`.",
+            title="Hidden folders",
+            description="Additional folders and files that commands cannot see, such as `~/private`.",
             extra={"is_merged_list": True},
         ),
     ] = ()
 
 
 class SecretSettings(SettingsGroup, frozen=True, kw_only=True):
-    """Keys, tokens and passwords that neither the model nor the session gets to see."""
+    """Masking of keys, tokens and passwords."""
 
     mask: Annotated[
         bool,
         Meta(
-            description="Mask secrets in results of tools, outputs of commands, prompts and exports.",
+            title="Mask secrets",
+            description="Mask secrets in tool results, command output, prompts and exports.",
             extra={"global_only": True},
         ),
     ] = True
     patterns: Annotated[
         tuple[str, ...],
         Meta(
-            description="Secrets of your own, each as `KIND: EXPRESSION`; its first group, or all of it, is masked.",
+            title="Secret patterns",
+            description="Your own secret patterns as `KIND: EXPRESSION`; the first group of a match, or the "
+            "whole match, is masked.",
             extra={"global_only": True},
         ),
     ] = ()
     ignore: Annotated[
         tuple[str, ...],
         Meta(
-            description="What is no secret, by the last part of its mark; `/secrets` adds to it.",
+            title="Ignored secrets",
+            description="Values that are not secrets, by the last part of their mark; `/secrets` adds to "
+            "this list.",
             extra={"global_only": True},
         ),
     ] = ()

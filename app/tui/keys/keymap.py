@@ -73,7 +73,7 @@ def read_keymap(file: Path, places: Sequence[KeyPlace]) -> KeyMap:
     except JsonSyntaxError as problem:
         return KeyMap(is_read=False, problems=(f"{file}:{problem.line}: {problem.message}",))
     if not isinstance(data, dict):
-        return KeyMap(is_read=False, problems=(f"{file}: must hold one object: {{ … }}",))
+        return KeyMap(is_read=False, problems=(f"{file}: must be an object: {{ … }}",))
     known = {binding.id for one in places for binding in one.bindings if binding.id}
     keys: dict[str, str] = {}
     problems: list[str] = []

@@ -45,6 +45,7 @@ def setting_rows(
     return [
         SettingRow(
             id=key.name,
+            label=key.label,
             group=key.group,
             value=shown(value_at(settings, key)),
             default=shown(key.default),

@@ -1,13 +1,11 @@
 """The settings list: one row per key, edited in place."""
 
-import re
 from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 import msgspec
 from textual.binding import Binding, BindingType
 
-from tools.patterns import late
 from widgets.lists.filtering import VisibleRow
 from widgets.lists.row_list import RowList
 from widgets.lists.rows import Badge, ListRow
@@ -28,6 +26,8 @@ class SettingRow(msgspec.Struct, frozen=True, kw_only=True):
 
     id: str
     """The setting's key, such as `markdown.mermaid`."""
+    label: str = ""
+    """The setting's name for people; empty: its key."""
     group: str = ""
     value: str = ""
     """The value as the user reads and types it."""
@@ -45,6 +45,10 @@ class SettingRow(msgspec.Struct, frozen=True, kw_only=True):
     """The label of the setting's details page; empty if it has none."""
     is_fixed: bool = False
     """Whether the command line or environment sets the value, so that it cannot be changed here."""
+
+    @property
+    def title(self) -> str:
+        return self.label or self.id
 
 
 class SettingsScreen(PickerScreen):
@@ -132,7 +136,7 @@ class SettingsScreen(PickerScreen):
             "below"
         )  # the pane above the question shows it already
         screen = InputScreen(
-            label_of(setting.id),
+            setting.title,
             "" if is_told else setting.help,
             placeholder=f"default: {in_words(setting.default)}",
             prefill=setting.value,
@@ -186,24 +190,8 @@ class SettingsScreen(PickerScreen):
         return PreviewText(title=setting.id, parts=parts)
 
 
-_HUMP = late(r"(?<=[a-z0-9])(?=[A-Z])")
-_SHORT = late(r"\b(?:http|mb|mcp)\b", re.IGNORECASE)
-"""Abbreviations that are written in capitals."""
-
-
-def _capitals(found: re.Match[str]) -> str:
-    return found[0].upper()
-
-
 def in_words(value: str) -> str:
     return _WORDS.get(value, value)
-
-
-def label_of(key: str) -> str:
-    """Converts a key to a label: `markdown.codeBlockIndent` becomes `Markdown: code block indent`."""
-    *groups, name = (_SHORT.sub(_capitals, _HUMP.sub(" ", part).lower()) for part in key.split("."))
-    words = f"{': '.join(groups)}: {name}" if groups else name
-    return words[:1].upper() + words[1:]
 
 
 def _told_source(setting: SettingRow) -> str:
@@ -215,18 +203,17 @@ def _told_source(setting: SettingRow) -> str:
 def _rows(settings: Sequence[SettingRow]) -> list[ListRow]:
     rows: list[ListRow] = []
     group = ""
-    column = min(32, max((len(label_of(setting.id)) for setting in settings), default=0))
+    column = min(32, max((len(setting.title) for setting in settings), default=0))
     for setting in settings:
         if setting.group and setting.group != group:
             group = setting.group
-            title = _SHORT.sub(_capitals, group)
-            rows.append(ListRow(id=f"#{group}", title=title, is_heading=True))
+            rows.append(ListRow(id=f"#{group}", title=group, is_heading=True))
         is_own = setting.value != setting.default
         value = Badge(text=in_words(setting.value).ljust(_VALUE_CELLS), tone="accent" if is_own else "text")
         rows.append(
             ListRow(
                 id=setting.id,
-                title=label_of(setting.id).ljust(column),
+                title=setting.title.ljust(column),
                 badges=(value,),
                 detail=setting.help,
                 right=_told_source(setting),

@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from app.mcp.server_manifest import without_unseen
 from app.values.forms import AskedForm, FormChoice, FormField
 from tools.text import escape_controls
 
@@ -23,17 +24,20 @@ _YES, _NO = ("y", "yes", "true", "1", "on"), ("n", "no", "false", "0", "off")
 
 def elicitation_form(server: str, params: Mapping[str, Any]) -> AskedForm:
     """Makes the form for the parameters of `elicitation/create`."""
-    message = escape_controls(str(params.get("message") or ""))[:4_000]
+    message = _shown(params.get("message"))[:4_000]
     if params.get("mode") == "url":
-        return AskedForm(
-            server=server, message=message, url=escape_controls(str(params.get("url") or ""))[:4_000]
-        )
+        return AskedForm(server=server, message=message, url=_shown(params.get("url"))[:4_000])
     schema = _table(params.get("requestedSchema"))
     required = schema.get("required")
     needed = set(map(str, required)) if isinstance(required, list) else set[str]()
     properties = list(_table(schema.get("properties")).items())[:_MOST_FIELDS]
     fields = tuple(_field(name, _table(said), is_needed=name in needed) for name, said in properties)
     return AskedForm(server=server, message=message, fields=fields)
+
+
+def _shown(text: Any) -> str:
+    """Returns a server's text without characters that deceive the person who reads it."""
+    return without_unseen(escape_controls(str(text or "")))
 
 
 def validate_field(field: FormField, text: str) -> tuple[Any, str]:
@@ -77,14 +81,14 @@ def default_answers(form: AskedForm) -> dict[str, str]:
 
 
 def _field(name: str, said: Mapping[str, Any], *, is_needed: bool) -> FormField:
-    title = escape_controls(str(said.get("title") or name)).replace("\n", " ")[:200]
+    title = _shown(said.get("title") or name).replace("\n", " ")[:200]
     items = _table(said.get("items"))
     kind = said.get("type")
     choices = _choices(items if kind == "array" else said)
     field = FormField(
         name=name,
         title=title,
-        description=escape_controls(str(said.get("description") or ""))[:1_000],
+        description=_shown(said.get("description"))[:1_000],
         is_required=is_needed,
         default=_default(said.get("default")),
         choices=choices,
@@ -126,7 +130,7 @@ def _choices(said: Mapping[str, Any]) -> tuple[FormChoice, ...]:
 
 def _one_choice(value: Any, title: Any) -> FormChoice:
     text = str(value)
-    return FormChoice(value=text, title=escape_controls(str(title or text)).replace("\n", " ")[:200])
+    return FormChoice(value=text, title=_shown(title or text).replace("\n", " ")[:200])
 
 
 def _default(value: Any) -> str:

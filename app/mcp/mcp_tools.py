@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import msgspec
 
 from app.mcp.managed_server import ManagedServer
-from app.mcp.server_manifest import DescribedTool
+from app.mcp.server_manifest import DescribedTool, without_unseen
 from app.mcp.server_registry import OfferedTool, ServerRegistry, server_prefix
 from app.values.user_errors import UserError
 from tools.base import Tool, ToolContext, ToolError, no_effects
@@ -192,7 +192,7 @@ class McpTools:
         self._outer[context.call_id] = context
         work = asyncio.ensure_future(context.caller.call(entry.full_name, arguments.arguments))
         try:
-            return await _until_background(context, f"{entry.server} · {entry.tool.name}", work)
+            return await _until_background(context, f"{entry.server} · {entry.tool.shown_name}", work)
         finally:
             if work.done():
                 self._outer.pop(context.call_id, None)
@@ -204,7 +204,9 @@ class McpTools:
         if life.manifest is None:
             return life.failure_text() if life.reason else f"{arguments.server} has not answered yet."
         names = [
-            entry.tool.name for entry in self._hub.reachable().values() if entry.server == arguments.server
+            entry.tool.shown_name
+            for entry in self._hub.reachable().values()
+            if entry.server == arguments.server
         ]
         close = difflib.get_close_matches(arguments.tool, names, n=3)
         hint = (
@@ -218,15 +220,15 @@ class McpTools:
         async def run(arguments: dict[str, Any], context: ToolContext) -> ToolResult:
             outer = self._outer.get(context.call_id.rpartition("/")[0])
             work = asyncio.ensure_future(self._called(entry, arguments, context, outer))
-            return await _until_background(context, f"{entry.server} · {tool.name}", work)
+            return await _until_background(context, f"{entry.server} · {tool.shown_name}", work)
 
         return Tool(
             name=entry.full_name,
-            label=f"{entry.server} · {tool.title or tool.name}",
-            description=tool.description or tool.title or tool.name,
+            label=f"{entry.server} · {tool.title or tool.shown_name}",
+            description=tool.description or tool.title or tool.shown_name,
             schema=tool.declared_schema,
             run=run,
-            show=display_name(entry.server, tool.title or tool.name),
+            show=display_name(entry.server, tool.title or tool.shown_name),
             is_read_only=tool.says_read_only and life.config.trust_hints,
             effects=_effects_in(life, only_looks=tool.says_read_only),
             claim=_claim(tool),
@@ -418,7 +420,7 @@ def _claim(tool: DescribedTool) -> str:
 
 def _in_full(entry: OfferedTool) -> str:
     claim = _claim(entry.tool)
-    head = f"{entry.server} {entry.tool.name}" + (f" ({claim})" if claim else "")
+    head = f"{entry.server} {entry.tool.shown_name}" + (f" ({claim})" if claim else "")
     schema = msgspec.json.encode(entry.tool.declared_schema).decode()
     return f"{head}\n{entry.tool.description}\narguments: {schema}".replace("\n\n", "\n")
 
@@ -432,7 +434,10 @@ def _names(entries: list[OfferedTool]) -> str:
 
 
 def _listed(entries: list[OfferedTool], *, with_server: bool = True) -> str:
-    names = [f"{entry.server} {entry.tool.name}" if with_server else entry.tool.name for entry in entries]
+    names = [
+        f"{entry.server} {entry.tool.shown_name}" if with_server else entry.tool.shown_name
+        for entry in entries
+    ]
     more = f", and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
     return one_line(", ".join(names[:_NAMES])) + more
 
@@ -444,7 +449,11 @@ def _resource_list(hub: ServerRegistry, arguments: McpResourceArguments) -> str:
     found = [*manifest.resources, *manifest.templates]
     page = found[arguments.offset : arguments.offset + _PAGE]
     lines = [
-        " – ".join(filter(None, (one.uri, one.name, one.mime_type, one.description.split("\n", 1)[0][:120])))
+        without_unseen(
+            " – ".join(
+                filter(None, (one.uri, one.name, one.mime_type, one.description.split("\n", 1)[0][:120]))
+            )
+        )
         for one in page
     ]
     left = len(found) - arguments.offset - len(page)

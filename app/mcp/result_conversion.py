@@ -173,11 +173,11 @@ def _text(text: Any) -> str:
 
 
 def _mime(block: Mapping[str, Any]) -> str:
-    return one_line(str(block.get("mimeType") or ""))[:100]
+    return _undeceiving(one_line(str(block.get("mimeType") or "")[:100]))
 
 
 def _uri(block: Mapping[str, Any]) -> str:
-    return one_line(str(block.get("uri") or ""))[:2_000]
+    return _undeceiving(one_line(str(block.get("uri") or "")[:2_000]))
 
 
 def _told(text: str) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from app.mcp.config_entries import ServerConfig
-from app.mcp.server_manifest import ManifestStore
+from app.mcp.server_manifest import ManifestStore, without_unseen
 from tools.text import plain_output
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class ServerLog:
         lines = [
             line
             for text in texts
-            if (line := self._mask(plain_output(text).rstrip())[:_MAX_LOG_LINE_BYTES]).strip()
+            if (line := self._mask(without_unseen(plain_output(text)).rstrip())[:_MAX_LOG_LINE_BYTES]).strip()
         ]
         for line in lines:
             self._lines.append(line)

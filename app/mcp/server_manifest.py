@@ -50,6 +50,11 @@ class DescribedTool(msgspec.Struct, frozen=True, kw_only=True, rename="camel", o
     says_destructive: bool = False
 
     @property
+    def shown_name(self) -> str:
+        """Its name without characters that control a terminal or are invisible. The server gets its own name."""
+        return one_line(sanitize_text(self.name, _NAME_CHARS))
+
+    @property
     def first_line(self) -> str:
         return self.description.strip().split("\n", 1)[0].strip()
 
@@ -167,8 +172,13 @@ def sanitize_text(text: Any, most: int) -> str:
     """Removes characters that control a terminal, are invisible, or change the direction of writing."""
     if not isinstance(text, str):
         return ""
-    text = escape_controls(_INVISIBLE_CHARS.sub("", text.replace("\r\n", "\n"))).strip()
+    text = escape_controls(without_unseen(text.replace("\r\n", "\n"))).strip()
     return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def without_unseen(text: str) -> str:
+    """Removes characters that are invisible or change the direction of writing."""
+    return _INVISIBLE_CHARS.sub("", text)
 
 
 def _once(found: list[Any]) -> list[Any]:

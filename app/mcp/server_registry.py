@@ -241,11 +241,11 @@ class ServerRegistry:
         return {name: entry for name, entry in self.entries().items() if entry.reach != "hidden"}
 
     def entry(self, server: str, tool: str) -> OfferedTool | None:
-        """Returns a tool by the server's own name for it or by the full name."""
-        for entry in self.reachable().values():
-            if entry.server == server and tool in (entry.tool.name, entry.full_name):
-                return entry
-        return None
+        """Returns a tool by the server's own name for it, by the full name, or by the name as it is shown."""
+        offered = [entry for entry in self.reachable().values() if entry.server == server]
+        exact = (entry for entry in offered if tool in (entry.tool.name, entry.full_name))
+        shown = (entry for entry in offered if entry.tool.shown_name == tool)
+        return next(exact, None) or next(shown, None)
 
     # Contact
 

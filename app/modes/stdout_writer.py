@@ -11,6 +11,8 @@ from collections import deque
 from collections.abc import Coroutine, Iterable
 from typing import Any, TypeVar
 
+from tools.text import json_for_terminal
+
 T = TypeVar("T")
 _MAX_QUEUED_BYTES = 1024 * 1024
 _WRITE_BYTES = 4096
@@ -48,6 +50,7 @@ class LineWriter:
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
+        self._is_terminal = os.isatty(descriptor)
         self._loop = asyncio.get_running_loop()
         self._waiting: deque[memoryview] = deque()
         self._size = 0
@@ -75,9 +78,13 @@ class LineWriter:
         self.put_pieces((line + b"\n",))
 
     def put_pieces(self, line: Iterable[bytes]) -> None:
-        """Queues one line with its line feed; its pieces are kept without copying until they are written."""
+        """Queues one line of JSON with its line feed; its pieces are kept without copying until they are written.
+
+        A terminal gets the same data with control characters and direction marks escaped."""
         if self.is_broken:
             return
+        if self._is_terminal:
+            line = (json_for_terminal(b"".join(line).decode("utf-8", "replace")).encode(),)
         for piece in line:
             if piece:
                 self._waiting.append(memoryview(piece))

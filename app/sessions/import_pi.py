@@ -98,16 +98,27 @@ class ImportItem(msgspec.Struct, frozen=True, kw_only=True):
 def plan_import(pi_dir: Path, agent_dir: Path, sessions_root: Path) -> list[ImportItem]:
     """Lists what a pi user's agent folder contains. Writes nothing."""
     items = [
-        *_sessions(pi_dir / "sessions", sessions_root),
-        *_file("models", pi_dir / "models.json", agent_dir / "models.json"),
-        *_prompts(pi_dir / "prompts", agent_dir / "prompts"),
-        *_skills(pi_dir / "skills", agent_dir / "skills"),
-        *_settings(pi_dir / "settings.json", agent_dir / "settings.json"),
+        _without_outer_link(pi_dir, item)
+        for item in (
+            *_sessions(pi_dir / "sessions", sessions_root),
+            *_file("models", pi_dir / "models.json", agent_dir / "models.json"),
+            *_prompts(pi_dir / "prompts", agent_dir / "prompts"),
+            *_skills(pi_dir / "skills", agent_dir / "skills"),
+            *_settings(pi_dir / "settings.json", agent_dir / "settings.json"),
+        )
     ]
     for name, why in _SKIPPED_SETTINGS.items():
         if (pi_dir / name).exists():
             items.append(ImportItem(kind="other", name=name, source=pi_dir / name, refused=why))
     return items
+
+
+def _without_outer_link(pi_dir: Path, item: ImportItem) -> ImportItem:
+    """Refuses a link out of pi's folder: a copy of its target, a key for example, would be shown to the agent."""
+    if item.refused or Path(os.path.realpath(item.source)).is_relative_to(os.path.realpath(pi_dir)):
+        return item
+    why = f"is a link to {os.path.realpath(item.source)}; copy that by hand"
+    return msgspec.structs.replace(item, refused=why)
 
 
 def run_import(items: list[ImportItem], set_setting: Callable[[str, Any], None]) -> list[ImportItem]:

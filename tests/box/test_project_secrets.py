@@ -9,7 +9,9 @@ import pytest
 from app.engine.permissions.gate import ApprovalReply
 from app.providers.scripted import call, say
 from tests.box.conftest import skip_below
+from tests.box.test_confined import Boxed
 from tests.permits.test_gate import answered, results, stage
+from tools.files.boxed import BoxedFiles, DeniedByBox
 
 READS = "python3 -c \"print(len(open('.env').read()), file=open('length', 'w'))\""
 
@@ -82,3 +84,34 @@ async def test_what_git_holds_and_what_commands_make_is_seen(tmp_path: Path, is_
         git(play.session.cwd, "add", "test.pem")
     await answered(play)
     assert length(play) == "13"
+
+
+MOVES = {
+    "renamed": "mv .env plain",
+    "linked": "ln .env plain && rm .env",
+    "with its folder": "mv sub other && ln other/.env plain && rm other/.env",
+}
+
+
+@pytest.mark.parametrize("move", MOVES.values(), ids=MOVES)
+@pytest.mark.parametrize("kind", ["work", "read"])
+async def test_where_a_move_cannot_be_prevented_the_moved_file_stays_hidden(
+    boxed: Boxed, project: Path, move: str, kind: str
+) -> None:
+    hands = boxed("landlock")
+    (project / "sub").mkdir()
+    for name in (".env", "sub/.env"):
+        (project / name).write_text("KEY=x1\n")
+    await hands.text(move)
+    assert (project / "plain").read_text() == "KEY=x1\n"
+    hands.let_run("next", kind=kind)
+    assert "x1" not in await hands.text("cat plain", "next")
+    with pytest.raises(DeniedByBox):
+        BoxedFiles(hands.boxes.for_file_tools).open(str(project / "plain"))
+
+
+async def test_a_new_file_is_not_taken_for_a_removed_secret_file(boxed: Boxed, project: Path) -> None:
+    (project / ".env").write_text("KEY=x1\n")
+    hands = boxed("landlock")
+    await hands.text("rm .env; echo new > plain")
+    assert await hands.text("cat plain") == "new\n"

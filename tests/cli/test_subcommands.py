@@ -58,9 +58,13 @@ def test_taking_over_from_pi_shows_first_and_copies_when_agreed(tmp_path: Path) 
     pi = tmp_path / "pi"
     (pi / "prompts").mkdir(parents=True)
     (pi / "prompts" / "review.md").write_text("Review $1.\n")
+    provider = {"baseUrl": "https://far.example", "apiKey": "!pass show far"}
+    (pi / "models.json").write_text(json.dumps({"providers": {"far": provider}}))
     (pi / "settings.json").write_text('{"steeringMode": "all", "theme": "odd"}')
     shown = bayou("import-pi", "--from", str(pi), cwd=tmp_path)
     assert "take   prompt" in shown.stdout
+    assert 'steeringMode: "all"' in shown.stdout
+    assert "models.json: !pass show far; https://far.example" in shown.stdout
     assert "Nothing was copied" in shown.stdout
     done = bayou("import-pi", "--from", str(pi), "--yes", cwd=tmp_path)
     assert done.returncode == 0, done.stderr

@@ -138,3 +138,17 @@ def test_a_package_with_a_link_out_of_it_is_refused(paths: Paths, folder: Path, 
     (folder / "theirs" / "two.py").symlink_to(folder / "elsewhere.py")
     with pytest.raises(PackageError, match="to a place outside the package"):
         stage_package(paths, str(folder / "theirs"))
+
+
+def test_a_name_of_a_file_cannot_add_lines_to_what_is_shown(paths: Paths, folder: Path, put: Put) -> None:
+    put(folder / "theirs" / "extensions" / "one.py\n  skill: harmless.py", "def extension(api): ...")
+    (line,) = stage_package(paths, str(folder / "theirs")).package.contents.lines()
+    assert line.startswith("runs Python code: ") and "\n" not in line
+
+
+def test_a_manifest_that_is_nested_too_deeply_is_refused_with_its_name(
+    paths: Paths, folder: Path, put: Put
+) -> None:
+    put(folder / "theirs" / "bayou.json", "[" * 100_000)
+    with pytest.raises(PackageError, match="cannot be read"):
+        stage_package(paths, str(folder / "theirs"))

@@ -82,14 +82,17 @@ def test_what_does_not_fit_is_told(name: str, text: str, words: str):
             }
         },
         {"requestedSchema": {"properties": [], "required": {}}},
-        {"message": "\x1b[2J[red]", "requestedSchema": {"properties": {f"f{n}": {} for n in range(1_000)}}},
+        {
+            "message": "\x1b[2J\u202e[red]",
+            "requestedSchema": {"properties": {f"f{n}": {} for n in range(1_000)}},
+        },
         {"mode": "url", "url": 5},
     ],
 )
 def test_a_nonsense_of_a_schema_is_no_fault(params: dict[str, Any]):
     form = elicitation_form("docs", params)
     assert len(form.fields) <= 50
-    assert "\x1b" not in form.message
+    assert not set("\x1b\u202e") & set(form.message)
 
 
 class Told:

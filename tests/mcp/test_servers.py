@@ -337,6 +337,9 @@ async def test_lists_that_lie_are_made_sound(place: Place, words: tuple[str, ...
     for tool in view.tools:
         assert tool.full_name.replace("_", "a").replace("-", "a").isalnum() and len(tool.full_name) <= 64
         assert "\x1b" not in tool.description and "\u202e" not in tool.description
+        shown = hub.entry("docs", tool.name)
+        assert shown is not None and shown is hub.entry("docs", shown.tool.shown_name)
+        assert not set("\x1b\u202e") & set(shown.tool.shown_name)
     assert len({tool.full_name for tool in view.tools}) == len(view.tools) == len(hub.entries())
     for entry in hub.entries().values():
         assert entry.tool.schema["type"] == "object" and isinstance(entry.tool.schema["properties"], dict)

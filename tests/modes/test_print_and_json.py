@@ -82,6 +82,29 @@ async def test_a_models_words_cannot_drive_the_terminal(tmp_path: Path) -> None:
     assert done.out == words + "\n"
 
 
+async def test_events_on_a_terminal_carry_no_control_character_and_the_same_data(tmp_path: Path) -> None:
+    words = "\x1b]0;owned\x07 \x9b2J \u202e"
+    master, slave = pty.openpty()
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-P", "-m", "app", "--mode", "json", "-e", STAGE, words,
+        cwd=tmp_path, stdin=asyncio.subprocess.DEVNULL, stdout=slave, stderr=asyncio.subprocess.DEVNULL,
+    )  # fmt: skip
+    os.close(slave)
+    pieces: list[bytes] = []
+    loop = asyncio.get_running_loop()
+    while True:
+        try:
+            pieces.append(await loop.run_in_executor(None, os.read, master, 65536))
+        except OSError:
+            break  # the last process that had the terminal has ended
+    assert await process.wait() == 0
+    os.close(master)
+    printed = b"".join(pieces).decode()
+    assert not set("\x1b\x07\x9b\u202e") & set(printed)
+    ends = [line for line in map(json.loads, printed.splitlines()) if line["type"] == "message_end"]
+    assert any(line["message"].get("content") == [{"type": "text", "text": words}] for line in ends)
+
+
 async def test_piped_input_comes_before_the_message(tmp_path: Path) -> None:
     done = await bayou("--mode", "json", "and this", cwd=tmp_path, stdin=b"piped ")
     prompt = next(

@@ -337,3 +337,15 @@ async def test_the_words_of_a_no_have_their_secrets_masked(tmp_path: Path):
     await answered(play, ApprovalReply(allows=False, reason=f"take {key}"))
     assert "take [secret:github-token:" in results(play)[0]
     assert key not in str(play.session.messages)
+
+
+@pytest.mark.parametrize("key", [".config/rclone/rclone.conf", ".codex/auth.json", ".bayou/agent/other.json"])
+async def test_a_hard_link_to_any_place_of_keys_is_asked_about_like_the_key(tmp_path: Path, key: str) -> None:
+    play = stage(tmp_path, call("read", path="notes"), say("ok"), mode="full")
+    kept = tmp_path / "home" / key
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    kept.write_text("a key")
+    (play.session.cwd / "notes").hardlink_to(kept)
+    (asked,) = await answered(play, ApprovalReply(allows=False))
+    assert asked.approval is not None and asked.approval.confirmation_word is not None
+    assert "a key" not in results(play)[0]

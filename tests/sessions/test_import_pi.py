@@ -99,3 +99,12 @@ def test_a_copy_that_fails_is_told_and_leaves_no_half(tmp_path: Path) -> None:
     done = run_import([gone], lambda name, value: None)
     assert "could not be copied" in (done[0].refused or "")
     assert list((tmp_path / "to").iterdir()) == []
+
+
+def test_a_link_out_of_pis_folder_is_left_with_its_target(tmp_path: Path) -> None:
+    pi = pi_folder(tmp_path)
+    (tmp_path / "key").write_text("a key")
+    (pi / "prompts" / "leak.md").symlink_to(tmp_path / "key")
+    (pi / "prompts" / "same.md").symlink_to("fix.md")
+    taken = {item.name: item.refused for item in plan_import(pi, tmp_path / "b", tmp_path / "b" / "sessions")}
+    assert str(tmp_path / "key") in (taken["leak.md"] or "") and taken["same.md"] is None

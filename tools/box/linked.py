@@ -1,4 +1,5 @@
 """Finds files below a workspace that have further hard links elsewhere: writing them in place changes those too.
+Follows files that are moved.
 
 Package managers create them (uv, pnpm, bun): a package is one set of files in a cache, with names in each
 project. A mount applies to a path, so the other names of a file are searched for before a command. Unchanged
@@ -18,7 +19,10 @@ from tools.protected.later import VCS_FOLDERS
 MAX_ENTRIES: Final = 100_000
 MAX_IN_FOLDER: Final = 64
 """Number of places that are protected one by one in a folder; with more, the whole folder is protected."""
+MAX_HELD: Final = 200
+"""Number of files that are followed when they are moved."""
 _MAX_NAMES: Final = 200
+_O_PATH: Final = getattr(os, "O_PATH", os.O_RDONLY)
 _PACKAGE_FOLDERS: Final = frozenset({"node_modules", ".pnpm", "site-packages", "dist-packages"})
 _Inode = tuple[int, int]
 
@@ -85,6 +89,68 @@ class HardLinkFinder:
             self._folders.pop(path, None)
             return None
         return known
+
+
+class MovedFiles:
+    """Finds the new names of files that were renamed or linked elsewhere. For levels that cannot prevent a move."""
+
+    def __init__(self) -> None:
+        self._held: dict[str, int] = {}
+        """A descriptor of each file: while it is held, no other file gets the same inode."""
+
+    def hold(self, paths: Iterable[str]) -> None:
+        for path in paths:
+            if path in self._held or len(self._held) >= MAX_HELD:
+                continue
+            try:
+                self._held[path] = os.open(path, _O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
+            except OSError:
+                continue
+
+    def new_names(self, root: str) -> tuple[str, ...]:
+        """Returns the present names of the held files that have left their place; those by links only below `root`."""
+        found: list[str] = []
+        lost: set[_Inode] = set()
+        for path, descriptor in tuple(self._held.items()):
+            status = os.fstat(descriptor)
+            inode = (status.st_dev, status.st_ino)
+            if not status.st_nlink or _inode_of(path) == inode:
+                continue
+            place = os.readlink(f"/proc/self/fd/{descriptor}")  # noqa: PTH115  (a text)
+            if _inode_of(place) == inode:
+                found.append(place)
+            if status.st_nlink > 1 or not found or found[-1] != place:
+                lost.add(inode)
+        return tuple(dict.fromkeys((*found, *(_names_below(root, lost) if lost else ()))))
+
+    def close(self) -> None:
+        for descriptor in self._held.values():
+            os.close(descriptor)
+        self._held.clear()
+
+
+def _inode_of(path: str) -> _Inode | None:
+    try:
+        status = os.lstat(path)
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
+
+
+def _names_below(root: str, inodes: set[_Inode]) -> Iterable[str]:
+    numbers = {number for _, number in inodes}
+    waiting, seen = deque([root]), 0
+    while waiting and seen < MAX_ENTRIES:
+        try:
+            with os.scandir(waiting.popleft()) as entries:
+                for entry in entries:
+                    seen += 1
+                    if entry.is_dir(follow_symlinks=False):
+                        waiting.append(entry.path)
+                    elif entry.inode() in numbers and _inode_of(entry.path) in inodes:
+                        yield entry.path
+        except OSError:
+            continue
 
 
 def _read_folder(path: str, stamp: tuple[int, int, int]) -> _Folder:

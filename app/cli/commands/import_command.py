@@ -1,6 +1,7 @@
 """Implements `bayou import-pi [--from DIR] [--yes]`: imports a pi user's configuration, after showing what
 would be imported."""
 
+import json
 import os
 import sys
 from pathlib import Path
@@ -12,7 +13,9 @@ from app.cli.confirm import confirm
 from app.printing import print_line, print_text
 from app.resources.paths import Paths
 from app.resources.settings.settings_file import SettingRefused, set_value
+from app.resources.trust.project_items import programs_and_addresses
 from app.sessions.import_pi import ImportItem, plan_import, run_import
+from tools.text import reveal_hidden_characters
 
 USAGE = (
     "usage: bayou import-pi [--from DIR] [--yes]\n\nLists what can be copied from pi "
@@ -67,9 +70,18 @@ def _read(words: list[str], paths: Paths) -> tuple[Path, bool]:
 
 
 def _line(item: ImportItem) -> str:
+    name = reveal_hidden_characters(item.name)
     if item.refused:
-        return f"leave  {item.kind:<8} {item.name}  ({item.refused})"
-    return f"take   {item.kind:<8} {item.name}"
+        return f"leave  {item.kind:<8} {name}  ({item.refused})"
+    effect = reveal_hidden_characters(_effect(item))
+    return f"take   {item.kind:<8} {name}{f': {effect}' if effect else ''}"
+
+
+def _effect(item: ImportItem) -> str:
+    """What the item would change: a setting's value, the commands and addresses of models."""
+    if item.kind == "setting":
+        return json.dumps(item.value, ensure_ascii=False)
+    return programs_and_addresses(item.source) if item.kind == "models" else ""
 
 
 def _agreed(count: int) -> bool:

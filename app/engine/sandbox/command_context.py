@@ -15,6 +15,7 @@ from app.permits.place import CommandPlace
 from app.permits.secrets import delayed_run_reason, secrecy
 from app.permits.words import UNKNOWN
 from tools.git.repository import find_repository
+from tools.protected.keys import KEY_PLACES
 from tools.protected.later import HOME_AUTORUN_FILES, PROJECT_AUTORUN_FILES
 from tools.running.withheld import withheld_names
 
@@ -137,20 +138,16 @@ class CommandContext:
         return look
 
     def _protected(self, workspace: str) -> list[str]:
-        """Returns files that attackers might link to, in their usual places."""
+        """Returns files that attackers might link to: those that run later, and those at the places of keys."""
         found = [f"{self._home}/{row.name}" for row in HOME_AUTORUN_FILES if not row.is_folder]
         found += [f"{workspace}/{row.name}" for row in PROJECT_AUTORUN_FILES if not row.is_folder]
-        found += [f"{workspace}/{name}" for name in (".env", ".git/config")]
-        found += [f"{own}/auth.json" for own in self._own] + [f"{own}/settings.json" for own in self._own]
+        found += [f"{workspace}/.git/config"]
+        found += [f"{self._home}/{place.name}" for place in KEY_PLACES if not place.is_folder]
         for folder in (
-            f"{self._home}/.ssh",
-            f"{self._home}/.aws",
-            f"{self._home}/.gnupg",
-            f"{self._home}/.kube",
-            f"{self._home}/.docker",
-            f"{self._home}/.config/gh",
-            f"{self._home}",
-            f"{workspace}",
+            *(f"{self._home}/{place.name}" for place in KEY_PLACES if place.is_folder),
+            *self._own,
+            self._home,
+            workspace,
             f"{workspace}/.git/hooks",
             f"{workspace}/.bayou",
         ):

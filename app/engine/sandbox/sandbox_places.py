@@ -15,7 +15,7 @@ from app.permits.sandbox_exceptions import DAEMONS, CheckedRequest, credential_p
 from app.permits.secrets import delayed_run_reason
 from tools.box.git_places import git_places, parent_folders
 from tools.box.host_groups import group_of_tool
-from tools.box.linked import HardLinkFinder, other_names_of
+from tools.box.linked import HardLinkFinder, MovedFiles, other_names_of
 from tools.box.places import (
     ALLOWED_SOCKETS,
     caches,
@@ -87,6 +87,7 @@ class SandboxPaths:
         """Folders for temporary files."""
         self._reserved = ReservedNames()
         self._linked = HardLinkFinder()
+        self._moved = MovedFiles()
         self._secrets: dict[str, tuple[str, ...]] = {}
         """Of each folder that was worked in, the files with secrets that are hidden from commands."""
         self._real: dict[str, str] = {}
@@ -98,6 +99,7 @@ class SandboxPaths:
             shutil.rmtree(folder, ignore_errors=True)
         self._temporary.clear()
         self._reserved.close()
+        self._moved.close()
 
     def made(self, kind: BoxKind, leave: SandboxGrant) -> Box:
         cwd = str(self._workspace.cwd)
@@ -108,7 +110,8 @@ class SandboxPaths:
         sockets = (private, *ALLOWED_SOCKETS, *shown)
         linked = self._linked.find(workspace)
         if kind == "read":
-            secrets = [*_without(self._whereabouts.secrets_below(workspace).paths, folders)]
+            below = self._whereabouts.secrets_below(workspace).paths
+            secrets = [*_without((*below, *self._moved_secrets(workspace)), folders)]
             secrets += other_names_of(linked.files, (*folders, *files, *secrets))
             return self._reading(workspace, private, folders, (*files, *secrets), sockets)
         nested = self._workspace.nested.find(workspace)
@@ -206,17 +209,27 @@ class SandboxPaths:
     def _secrets_of(self, workspace: str, hidden: tuple[str, ...], leave: SandboxGrant) -> tuple[str, ...]:
         """Returns the secret files to hide: those that existed when work in the folder began and that git does
         not track. Files that commands create, such as test certificates, stay readable."""
+        let_see = real_paths(self._places((*leave.shown, *self._allowed_places("read"))))
+        return tuple(
+            path
+            for path in (*self._first_secrets(workspace), *self._moved_secrets(workspace))
+            if path not in let_see and covering_place(path, hidden) is None and os.path.lexists(path)
+        )
+
+    def _first_secrets(self, workspace: str) -> tuple[str, ...]:
         if workspace not in self._secrets:
             below = self._whereabouts.secrets_below(workspace).paths
             repository = find_repository(Path(workspace))
             tracked = repository.tracked(below) if repository is not None else frozenset[str]()
             self._secrets[workspace] = tuple(path for path in below if path not in tracked)
-        let_see = real_paths(self._places((*leave.shown, *self._allowed_places("read"))))
-        return tuple(
-            path
-            for path in self._secrets[workspace]
-            if path not in let_see and covering_place(path, hidden) is None and os.path.lexists(path)
-        )
+            if not self.has_mounts:
+                self._moved.hold(self._secrets[workspace])
+        return self._secrets[workspace]
+
+    def _moved_secrets(self, workspace: str) -> tuple[str, ...]:
+        """Returns the new names of secret files that a command moved, which only mounts prevent."""
+        self._first_secrets(workspace)
+        return self._moved.new_names(workspace)
 
     def _allowed_below(self, workspace: str, leave: SandboxGrant) -> tuple[str, ...]:
         """Returns the allowed paths below the workspace, whether they exist or not."""

@@ -9,6 +9,7 @@ import msgspec
 from app.extensions.loading.loader import ENTRY_POINT_GROUP, MANIFEST_NAME
 from app.values.user_errors import UserError
 from tools.files.presence import exists, is_dir, is_file
+from tools.text import one_line
 
 
 class PackageError(UserError):
@@ -45,7 +46,7 @@ class PackageContents(msgspec.Struct, frozen=True, kw_only=True):
             for kind, names in (("skill", self.skills), ("prompts", self.prompts), ("theme", self.themes))
             for name in names
         ]
-        return (*runs, *more)
+        return tuple(one_line(line) for line in (*runs, *more))
 
 
 def inspect_folder(folder: Path) -> PackageContents:
@@ -82,7 +83,7 @@ def inspect_site_folder(site: Path) -> PackageContents:
 def manifest_of(folder: Path) -> dict[str, Any]:
     try:
         data = json.loads((folder / MANIFEST_NAME).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
     return data if isinstance(data, dict) else {}
 
@@ -90,7 +91,7 @@ def manifest_of(folder: Path) -> dict[str, Any]:
 def _declared(folder: Path, manifest: Path) -> PackageContents:
     try:
         data = json.loads(manifest.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as problem:
+    except (OSError, ValueError, RecursionError) as problem:
         raise PackageError(f"{MANIFEST_NAME} cannot be read: {problem}") from None
     if not isinstance(data, dict):
         raise PackageError(f"{MANIFEST_NAME} must contain a JSON object")

@@ -106,7 +106,7 @@ class _ItemCollector:
                 yield self._item("prompt", self._project / name, "replaces or extends the system prompt")
         models = self._project / "models.json"
         if is_file(models):
-            yield self._item("models", models, _programs_and_addresses(models))
+            yield self._item("models", models, programs_and_addresses(models))
         yield from self._servers()
         for name in ("skills", "prompts", "rules", "themes"):
             if _has_something(self._project / name):
@@ -291,8 +291,8 @@ def words_of(command: str, variables: Mapping[str, str]) -> Iterator[str]:
         yield from (part for part in (word, rest if is_set and name else "") if part)
 
 
-def _programs_and_addresses(file: Path) -> str:
-    """Returns the `!command` values, server commands and addresses in a JSON file."""
+def programs_and_addresses(file: Path) -> str:
+    """Returns the `!command` values, server commands and addresses in a JSON file; empty if there are none."""
     try:
         data = parse_json_with_comments(read_text(file) or "{}")
     except (FileError, JsonSyntaxError):

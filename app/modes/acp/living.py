@@ -39,6 +39,8 @@ from app.modes.wire_events import JoinedEvents
 from app.printing import print_problem
 from app.resources.paths import Paths
 from app.values.events import (
+    AgentSettled,
+    AgentStart,
     Event,
     McpServersChange,
     ModelChanged,
@@ -79,6 +81,8 @@ class LivingSession:
         self._taking: set[asyncio.Task[Any]] = set()
         """Prompts that are being read, and commands that are carried out."""
         self._cancels = 0
+        self._has_settled = True
+        """Whether no run is active, or the last one has only to end."""
         self._held: list[Update] | None = []
         """Updates that wait until the client knows the session; None from then on."""
         self._shown: tuple[str, bytes] | None = None
@@ -202,6 +206,8 @@ class LivingSession:
     def _tell(self, event: Event) -> None:
         self._questions.note(event)
         self._updates.tell(event)
+        if isinstance(event, AgentStart | AgentSettled):
+            self._has_settled = isinstance(event, AgentSettled)
         if isinstance(event, PromptResult):
             outcome = self._outcomes.get(event.id)
             if outcome is not None and not outcome.done():
@@ -215,9 +221,12 @@ class LivingSession:
 
     async def prompt(self, blocks: Sequence[ContentBlock], meta: Mapping[str, Any]) -> PromptResponse:
         """Carries out one prompt, and returns when it has its outcome. While a run is active the prompt waits
-        behind it, or joins it where `_meta.bayou.delivery` or the setting says `steer`."""
-        words, delivery = words_of(blocks), self._delivery(meta)
+        behind it, or joins it where `_meta.bayou.delivery` says `steer`."""
+        words = words_of(blocks)
         self.release()
+        if self._has_settled:  # the run may still be ending, and would deliver nothing any more
+            await self.session.wait_until_idle()
+        delivery = self._delivery(meta)
         if self.is_guide and not self.session.entries:
             self._updates.say(f"{_NO_MODEL}\n\n")
         key = new_id()

@@ -135,7 +135,7 @@ class CacheMisses:
             return
         if self._is_told() and self._is_missed(message):
             sent = tokens(message.usage.input + message.usage.cache_write)
-            self._say(f"The prompt cache was missed: {sent} tokens were read anew.", NoteKind.WARNING)
+            self._say(f"The prompt cache was missed: {sent} tokens were sent uncached.", NoteKind.WARNING)
         self._last = message
 
     def _is_missed(self, message: AssistantMessage) -> bool:

@@ -50,7 +50,7 @@ class _GitQueries(msgspec.Struct, frozen=True, kw_only=True):
         """Runs a git command and returns its output. Raises `GitRefused`."""
         command = git_command(self.repository.top, *words, repository=self.configuration, home=self.home)
         if command is None:
-            raise GitRefused("There is no git on this machine.")
+            raise GitRefused("Git is not installed on this machine.")
         try:
             code, told = command.run(_GIT_TIMEOUT)
         except TimeoutError:
@@ -60,9 +60,7 @@ class _GitQueries(msgspec.Struct, frozen=True, kw_only=True):
         if code:
             raise GitRefused(f"Git cannot compare this repository: {words[0]} ended with {code}.")
         if len(told) > _MAX_BYTES:
-            raise GitRefused(
-                f"More than {_MAX_BYTES >> 20} MB differ from the last commit: git diff shows them."
-            )
+            raise GitRefused(f"More than {_MAX_BYTES >> 20} MB differ from the last commit: use git diff.")
         return told
 
     def named(self, *words: str) -> str | None:
@@ -88,8 +86,8 @@ def diff_against_git(
         raise GitRefused(f"{root} is in no git repository.")
     if repository.risky_settings(home) and not may_ask_git():
         raise GitRefused(
-            "Git is not asked here: the repository's configuration can start programs, and this folder is not trusted. "
-            "/trust says what there is."
+            "Git is not used here: the repository's configuration can start programs, and this "
+            "folder is not trusted. /trust shows details."
         )
     ask = _GitQueries(repository=repository, configuration=repository.configuration(home), home=home)
     if revision:
@@ -107,7 +105,7 @@ def diff_against_git(
         patches[name] = one
         files.append(_file(name, one, repository.top, root, is_new=True))
     if len(new) > _MAX_NEW_FILES:
-        why = f"more than {_MAX_NEW_FILES:,} new files: the others are not shown"
+        why = f"more than {_MAX_NEW_FILES:,} new files: the rest is not shown"
         files.append(FileDifference(path=f"{len(new) - _MAX_NEW_FILES:,} more", deed="new", why=why))
     by_path = {_path(name, repository.top, root): one for name, one in patches.items()}
     return Differences(
@@ -192,7 +190,7 @@ def _new_file_patch(name: str, top: Path, max_bytes: int) -> FilePatch:
     except UnsupportedFile as problem:
         return FilePatch(why=str(problem))
     if found.image is None:
-        return FilePatch(why="it is gone by now")
+        return FilePatch(why="it has been deleted in the meantime")
     return patch_of(display_path(name), None, PatchSide(image=found.image, data=found.data))
 
 

@@ -85,15 +85,15 @@ class BlobStore:
             except FileNotFoundError:
                 continue
             except OSError as problem:
-                raise MissingContent(f"its kept content cannot be read: {problem.strerror}") from None
+                raise MissingContent(f"its stored content cannot be read: {problem.strerror}") from None
             try:
                 data = zlib.decompress(data) if is_packed else data
             except zlib.error:
-                raise DamagedContent("its kept content is damaged") from None
+                raise DamagedContent("its stored content is damaged") from None
             if hash_of(data) != name:
-                raise DamagedContent("its kept content is damaged")
+                raise DamagedContent("its stored content is damaged")
             return data
-        raise MissingContent("its content is not kept any more")
+        raise MissingContent("its content is no longer stored")
 
     def note_changed(self, path: str) -> None:
         """Records that a session on this machine changed a guarded file (`plan.why_guarded`), which a
@@ -183,7 +183,7 @@ class ContentReferences:
         """Adds names, before their contents are stored. Raises `OSError`."""
         with self._lock:
             if self._known is None:
-                raise OSError(errno.EBADF, "the list of what this session needs cannot be written")
+                raise OSError(errno.EBADF, "the list of files needed by this session cannot be written")
             fresh = [name for name in dict.fromkeys(names) if name not in self._known]
             if not fresh:
                 return

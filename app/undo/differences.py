@@ -131,7 +131,7 @@ class DifferenceBuilder:
         differs was changed since."""
         contents = self._recorder.contents
         stories, unheld = _changes_by_file(entries, contents)
-        unknown = {one.path: f"not all that was done to it is known: {one.why}" for one in unheld}
+        unknown = {one.path: f"some of its changes are not recorded: {one.why}" for one in unheld}
         is_short = len(stories) <= _MAX_COMPARED
         real: dict[str, str] = {}
         files: list[FileDifference] = []
@@ -149,7 +149,7 @@ class DifferenceBuilder:
                     added=added,
                     removed=removed,
                     by=words_of(story.by),
-                    why="somebody changed it in between" if story.has_gap else is_other,
+                    why="it was changed outside the session in between" if story.has_gap else is_other,
                     place=place,
                 )
             )
@@ -248,4 +248,4 @@ def deed_of(before: FileImage | None, after: FileImage | None) -> str:
         return f"now a {after.kind}"
     if before.hash == after.hash:
         return f"mode {before.mode:o} → {after.mode:o}"
-    return "changed" if after.kind == "file" else "leads elsewhere"
+    return "changed" if after.kind == "file" else "points elsewhere"

@@ -58,12 +58,12 @@ def place_of(
     Raises `UnsupportedFile`."""
     place = os.path.normpath(name if os.path.isabs(name) else f"{root}/{name}")  # noqa: PTH117  (a name, not a path)
     if "\0" in place:
-        raise UnsupportedFile("its name holds a null byte")
+        raise UnsupportedFile("its name contains a null byte")
     folder = os.path.dirname(place)  # noqa: PTH120  (as above)
     if real_folder(folder, {} if real is None else real) != folder and not is_below(place, gone):
-        raise UnsupportedFile("its folder is a link to another one now")
+        raise UnsupportedFile("its folder is now a link to another one")
     if not os.path.isabs(name) and not place.startswith(f"{str(root).rstrip('/')}/"):  # noqa: PTH117  (as above)
-        raise UnsupportedFile("it lies outside of the session's folder")
+        raise UnsupportedFile("it is outside the session's folder")
     return place
 
 
@@ -123,7 +123,7 @@ def look(place: str, max_bytes: int, *, reads: bool = True, takes_folder: bool =
     except (FileNotFoundError, NotADirectoryError):
         return FileOnDisk()
     except OSError as problem:
-        raise UnsupportedFile(f"cannot be looked at: {problem.strerror}") from None
+        raise UnsupportedFile(f"cannot be read: {problem.strerror}") from None
     try:
         if stat_module.S_ISLNK(found.st_mode):
             target = os.fsencode(os.readlink(place))  # noqa: PTH115  (bytes as they are)

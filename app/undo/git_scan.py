@@ -176,7 +176,7 @@ class GitScanner:
             filtered = await self._filtered(names)
             sizes = await self._sizes(names)
         except GitScanFailed:
-            return {name: "git did not say what it was" for name in (*names, *found)}
+            return {name: "git did not report its old content" for name in (*names, *found)}
         for name in names:
             found[name] = await self._original(name, contents, filtered.get(name, ""), sizes.get(name))
         return found
@@ -187,20 +187,20 @@ class GitScanner:
         tracked = self._tracked[name]
         data = contents.get(tracked.oid)
         if data is None:
-            return "git does not have what it was"
+            return "git does not have its old content"
         if tracked.mode == "120000":
             return await asyncio.to_thread(self._keep, data, "link", 0)
         if filter_name == "lfs" and size != len(data):
             data = _from_lfs(data, self.repository.common / "lfs" / "objects", self._max_bytes)
         if data is None or filter_name not in ("", "lfs"):
-            return f"the filter {filter_name} made it, and is not run"
+            return f"it is filtered by {filter_name}, which is not run"
         if not filter_name and size is not None and size != len(data):
             try:
                 data = await self._ask("cat-file", "--filters", f"--path={self._in_git(name)}", tracked.oid)
             except GitScanFailed:
-                return "git did not say what it was"
+                return "git did not report its old content"
         if size is not None and size != len(data):
-            return "git does not have it as it was"
+            return "git does not have its old content"
         mode = 0o755 if tracked.mode == "100755" else 0o644
         return await asyncio.to_thread(self._keep, data, "file", mode)
 
@@ -210,7 +210,7 @@ class GitScanner:
         try:
             name = self._holder.put(data, hash_of(data))
         except OSError as problem:
-            return f"it could not be kept: {problem.strerror}"
+            return f"it could not be stored: {problem.strerror}"
         return FileImage(kind="link" if kind == "link" else "file", hash=name, mode=mode, size=len(data))
 
     async def unheld(self, names: list[str], *, ignored: bool) -> dict[str, str]:
@@ -220,7 +220,7 @@ class GitScanner:
         found = {name: f"more than {_MAX_ORIGINALS:,} files" for name in clean[_MAX_ORIGINALS:]}
         clean = clean[:_MAX_ORIGINALS]
         for name, value in (await self._filtered(clean)).items() if clean else ():
-            found[name] = f"the filter {value} made it, and is not run"
+            found[name] = f"it is filtered by {value}, which is not run"
         found.update(
             await asyncio.to_thread(_too_large, {name: self.place(name) for name in clean}, self._max_bytes)
         )
@@ -298,14 +298,14 @@ class GitScanner:
     async def _ask(self, *words: str, given: bytes = b"") -> bytes:
         command = git_command(Path(self._top), *words, repository=self._configuration, home=self._home)
         if command is None:
-            raise GitScanFailed("there is no git")
+            raise GitScanFailed("git is not installed")
         environment = {**command.environment, "GIT_INDEX_FILE": str(self._index)}
         try:
             code, told = await msgspec.structs.replace(command, environment=environment).ask(
                 _GIT_TIMEOUT, given
             )
         except TimeoutError:
-            raise GitScanFailed("git takes too long") from None
+            raise GitScanFailed("git took too long") from None
         except OSError as problem:
             raise GitScanFailed(str(problem)) from None
         if code:

@@ -91,14 +91,10 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def words(self) -> str:
         if self.undoes is not None:
-            return "The last restore taken back"
+            return "Redo of the last restore"
         if self.is_before_prompt:
             return f"Files back to before “{self.title}”"
-        return (
-            f"Files as they were behind “{self.title}”"
-            if self.title
-            else "Files as they were at the beginning"
-        )
+        return f"Files restored to after “{self.title}”" if self.title else "Files restored to the beginning"
 
 
 def changes_of(entry: Entry, load: Load) -> tuple[tuple[Change, ...], tuple[UnheldFile, ...], str]:
@@ -115,9 +111,7 @@ def changes_of(entry: Entry, load: Load) -> tuple[tuple[Change, ...], tuple[Unhe
     changes = changes_in(data, load)
     if changes is not None:
         return changes, uncovered, label
-    lost = UnheldFile(
-        path=f"{data.total} files", why=f"the list of what {label} changed is not kept any more"
-    )
+    lost = UnheldFile(path=f"{data.total} files", why=f"the list of changes of {label} is no longer stored")
     return (), (*uncovered, lost), label
 
 

@@ -77,7 +77,7 @@ class RestorePlan(msgspec.Struct, frozen=True, kw_only=True):
         """Returns the diff that the restore would make to a file; empty when it is not text. Blocks."""
         step = next((step for step in self.steps if step.row.path == path), None)
         if step is None:
-            raise UserError(f"{path} is not among the files of this restore.")
+            raise UserError(f"{path} is not part of this restore.")
         return diff_of(step, self.contents, is_merged=is_merged)
 
     @property
@@ -210,7 +210,7 @@ def _with_full_folders(steps: list[RestoreStep]) -> list[RestoreStep]:
         folder for step in steps if step.wanted is None and step.history for folder in step.history.folders
     )
     return [
-        _with_row(step, state="refused", deed="stays", choice="keep", why="it holds other files now")
+        _with_row(step, state="refused", deed="stays", choice="keep", why="it now contains other files")
         if step.now.image is not None
         and step.now.image.kind == "folder"
         and not _will_be_empty(step.place, going)
@@ -268,7 +268,7 @@ def _step(
     if is_same(now.image, wanted):
         return _with_row(step, state="same", deed="stays")
     if wanted is not None and wanted.hash and not contents.store.has(wanted.hash):
-        return _with_row(step, state="unheld", deed="stays", why="its content is not kept any more")
+        return _with_row(step, state="unheld", deed="stays", why="its content is no longer stored")
     added, removed = count_lines(step, contents) if counts else (0, 0)
     now = msgspec.structs.replace(now, data=None)  # of many files that is much, and it may change
     step = msgspec.structs.replace(step, now=now)
@@ -289,7 +289,7 @@ def why_guarded(root: Path, name: str) -> str:
     """Returns why a file is restored only if a session on this machine changed it; empty for files without
     that rule."""
     if name.startswith("/"):
-        return "it lies outside of the session's folder"
+        return "it is outside the session's folder"
     place = os.path.normpath(f"{root}/{name}")
     return delayed_run_reason(place, os.path.expanduser("~")) or ""  # noqa: PTH111  (as above)
 
@@ -299,7 +299,7 @@ def _with_doubt(step: RestoreStep, why: str | None) -> RestoreStep:
     if why is None or step.row.state != "ready":
         return step
     return _with_row(
-        step, state="conflict", choice="keep", why=f"not all that was done to it is known: {why}"
+        step, state="conflict", choice="keep", why=f"some of its changes are not recorded: {why}"
     )
 
 
@@ -309,9 +309,9 @@ def _with_row(step: RestoreStep, **said: object) -> RestoreStep:
 
 def _conflict(history: FileHistory, now: FileImage | None) -> str:
     if now is None:
-        return "you removed it since"
+        return "you deleted it afterwards"
     if history.expected is None:
-        return "you made it since"
+        return "you created it afterwards"
     if is_same(now, history.expected):
         return "you changed it in between"
     return "you changed it since"
@@ -325,8 +325,8 @@ def _deed(now: FileImage | None, wanted: FileImage | None) -> str:
     if now.kind == wanted.kind and now.hash == wanted.hash:
         return f"mode {now.mode:o} → {wanted.mode:o}"
     if wanted.kind != now.kind:
-        return f"becomes a {wanted.kind} again"
-    return "changes" if now.kind == "file" else "leads elsewhere again"
+        return f"will be a {wanted.kind} again"
+    return "changes" if now.kind == "file" else "will point to its old target"
 
 
 def words_of(by: Sequence[str]) -> str:
@@ -350,7 +350,7 @@ def _with_renames(steps: list[RestoreStep]) -> list[RestoreStep]:
             renamed[leaving[step.wanted.hash].row.path] = step.row.path
     backwards = {new: old for old, new in renamed.items()}
     return [
-        _with_row(step, why=f"its name is {renamed[step.row.path]} again")
+        _with_row(step, why=f"will be renamed back to {renamed[step.row.path]}")
         if step.row.path in renamed
         else _with_row(step, why=f"was renamed to {backwards[step.row.path]}")
         if step.row.path in backwards and not step.row.why

@@ -66,7 +66,7 @@ class Recorder(msgspec.Struct, eq=False):
             for change in found:
                 self.ledger.begin(LedgerLine(kind="change", id=intent.call_id, change=change))
         except OSError as problem:
-            why = f"it could not be kept first: {problem.strerror or problem}"
+            why = f"its old content could not be stored first: {problem.strerror or problem}"
             found = UnheldFile(path=path_fields(name)["path"], why=why)
         with self._lock:
             self._announced[intent.call_id, intent.path] = found

@@ -55,14 +55,14 @@ def prepare_steps(
         if step.row.state in ("unheld", "refused"):
             kept.append(UnheldFile(path=step.row.path, why=step.row.why))
         elif choice == "keep":
-            kept.append(UnheldFile(path=step.row.path, why=step.row.why or "kept as it is"))
+            kept.append(UnheldFile(path=step.row.path, why=step.row.why or "skipped"))
         else:
             try:
                 wanted.append(_wanted(step, choice, contents))
             except (UnsupportedFile, MissingContent) as problem:
                 kept.append(UnheldFile(path=step.row.path, why=str(problem)))
             except OSError as problem:
-                kept.append(UnheldFile(path=step.row.path, why=f"cannot be kept first: {problem.strerror}"))
+                kept.append(UnheldFile(path=step.row.path, why=f"cannot be stored first: {problem.strerror}"))
     return _with_names(wanted, plan), kept
 
 
@@ -116,7 +116,7 @@ def _wanted(step: RestoreStep, choice: Choice, contents: HeldContents) -> Chosen
     if now is not None and now.hash and not contents.store.has(now.hash):
         found = look(step.place, contents.max_bytes)
         if found.data is None or not is_same(found.image, now):
-            raise UnsupportedFile("it changed just now")
+            raise UnsupportedFile("it changed during the restore")
         contents.store.put(found.data, now.hash)
     return ChosenStep(step=step, image=image, data=data)
 
@@ -202,21 +202,21 @@ class _RunningRestore:
         step = one.step
         folder = os.path.dirname(step.place)  # noqa: PTH120  (bytes of the name as they are)
         if real_folder(folder, self._real) != folder:
-            raise UnsupportedFile("its folder is a link to another one now")
+            raise UnsupportedFile("its folder is now a link to another one")
         inode = _inode_with_names(step)
         is_ours = inode in self._touched
         if is_ours and one.keeps_names:
             if is_same(look(step.place, 1 << 62, reads=False).image, one.image):
                 return []  # written under another of its names
-            raise UnsupportedFile("it changed just now")
+            raise UnsupportedFile("it changed during the restore")
         was_folder = step.now.image is not None and step.now.image.kind == "folder"
         is_folder = os.path.isdir(step.place) and not os.path.islink(step.place)  # noqa: PTH112, PTH114  (as above)
         if is_folder and one.image is not None and one.image.kind == "folder":
             return []  # made just now, for what comes back into it
         if is_folder != was_folder:
-            raise UnsupportedFile("is a folder now" if is_folder else "it changed just now")
+            raise UnsupportedFile("is a folder now" if is_folder else "it changed during the restore")
         if not is_folder and not is_untouched(step.place, step.now.signature, but_for_names=is_ours):
-            raise UnsupportedFile("it changed just now")
+            raise UnsupportedFile("it changed during the restore")
         made = write_image(step.place, one.image, one.data, now=step.now, keeps_names=one.keeps_names)
         if inode is not None:
             self._touched.add(inode)
@@ -235,9 +235,11 @@ def interrupted_outcome(
         if how == "after":
             done.append(change)
         elif how == "before":
-            kept.append(UnheldFile(path=change.path, why="bayou ended before it"))
+            kept.append(UnheldFile(path=change.path, why="bayou ended before it was restored"))
         else:
-            kept.append(UnheldFile(path=change.path, why="it is neither what it was nor what it was to be"))
+            kept.append(
+                UnheldFile(path=change.path, why="its content is neither the old nor the restored one")
+            )
     return RestoreOutcome(changes=tuple(done), kept=tuple(kept))
 
 
@@ -272,6 +274,4 @@ def interrupted_change(change: Change, places: Callable[[str], str]) -> Change |
         return msgspec.structs.replace(change, after=now)
     if is_same(now, change.before):
         return None
-    return UnheldFile(
-        path=change.path, why="bayou ended while it was changed, and it is something else by now"
-    )
+    return UnheldFile(path=change.path, why="bayou ended while it was restored, and it was changed since")

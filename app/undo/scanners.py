@@ -89,7 +89,7 @@ class PlainScanner:
             except OSError:
                 left_out.append(below.rstrip("/") or ".")
             if len(files) > MAX_FILES:
-                raise TooManyFiles(f"it holds more than {MAX_FILES:,} files and is no git repository")
+                raise TooManyFiles(f"it has more than {MAX_FILES:,} files and is not a git repository")
         return files, [name for name in left_out if not name.endswith(".git")]
 
     async def originals(self, names: list[str]) -> dict[str, FileImage | str]:
@@ -147,7 +147,7 @@ class NestedScanner:
         for name, scanner in self._inner.items():
             seen.pop(name, None)
             if not scanner.is_there():
-                why = "the repository in it was removed or renamed, and what it had committed is not held"
+                why = "the repository in it was removed or renamed, and its commits are not stored"
                 uncovered.append(UnheldFile(path=name, why=why))
                 continue
             try:
@@ -214,7 +214,7 @@ class NestedScanner:
             if ignored and any(
                 not name or f"{name}/" == inner or inner.startswith(f"{name}/") for name in names
             ):
-                found[inner] = "a repository is not held when all of it is removed"
+                found[inner] = "deleting a whole repository cannot be undone"
         return found
 
     def name_at(self, place: str) -> str | None:
@@ -257,7 +257,7 @@ def scanner_for(
     if opened is not None:
         return NestedScanner(opened, open_git)
     if str(root) == "/" or root == Path(os.path.realpath(home)):
-        return f"what commands change in {root} is not held"
+        return f"changes by commands in {root} are not recorded"
     return PlainScanner(holder, root=root, outside=agent.parent)
 
 

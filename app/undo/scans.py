@@ -331,7 +331,7 @@ class ContentHolder:
         try:
             self.put(looked.data, looked.image.hash)
         except OSError as problem:
-            why = f"it could not be kept: {problem.strerror}"
+            why = f"it could not be stored: {problem.strerror}"
             return ScannedName(signature=looked.signature, why=why, is_clean_before=is_clean)
         self._known[name] = looked.signature, looked.image
         return ScannedName(

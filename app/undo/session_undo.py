@@ -195,8 +195,8 @@ class Restores:
             self._recorder.ledger.begin(LedgerLine(kind="restore", id=data.id, restore=announced))
         except OSError as problem:
             raise UserError(
-                f"The plan of the restore cannot be written: {problem.strerror or problem}. Nothing was changed; free "
-                "some disk space and try again."
+                f"The restore plan cannot be saved: {problem.strerror or problem}. Nothing was changed; "
+                "free some disk space and try again."
             ) from None
         done = carry_out(wanted)
         data = msgspec.structs.replace(data, changes=done.changes, kept=(*kept, *done.kept))
@@ -274,11 +274,11 @@ def check(make_plan: RestorePlan, choices: Mapping[str, Choice]) -> None:
     for path, choice in choices.items():
         row = rows.get(path)
         if row is None:
-            raise UserError(f"{path} is not among the files of this restore.")
+            raise UserError(f"{path} is not part of this restore.")
         if choice not in CHOICES:
             raise UserError(f"{path}: there is no choice {choice!r}. Choices: {', '.join(CHOICES)}.")
         if choice == "merge" and not row.can_merge:
-            raise UserError(f"{path} cannot be merged: both sides changed the same lines, or it is no text.")
+            raise UserError(f"{path} cannot be merged: both sides changed the same lines, or it is not text.")
         if choice != "keep" and row.state in ("unheld", "refused"):
             raise UserError(f"{path} cannot be restored: {row.why}.")
 
@@ -287,7 +287,7 @@ def restored_text(data: RestoredData) -> str:
     """Describes a finished restore for the user."""
     count = data.total
     files = f"{count} file{'' if count == 1 else 's'}"
-    what = "Redone" if data.undoes else "Put back"
+    what = "Redone" if data.undoes else "Restored"
     kept = [one for one in data.kept if one.why != "kept as it is"]
     stayed = f"; {len(kept)} stayed as they are" if len(kept) > 1 else "; 1 stayed as it is" if kept else ""
     return f"{what}: {files}{stayed}."

@@ -123,7 +123,7 @@ class CommandWatch:
         outside = [place for place, name in named.items() if name is None]
         return (
             *(
-                UnheldFile(path=display_path(place), why="it lies outside of the session's folder")
+                UnheldFile(path=display_path(place), why="it is outside the session's folder")
                 for place in outside
             ),
             *(UnheldFile(path=display_path(name), why=why) for name, why in sorted(found.items())),

@@ -70,7 +70,7 @@ async def test_what_is_reviewed_is_named_by_what_it_touches(tmp_path: Path, proj
 async def test_what_is_not_committed_is_reviewed_by_its_files(tmp_path: Path, project: Path) -> None:
     place = UndoConfig(store=tmp_path / "blobs", home=tmp_path, may_ask_git=lambda: True)
     play = Play(tmp_path, say("Fine."), cwd=project, undo=place)
-    with pytest.raises(UserError, match="Nothing differs from the last commit"):
+    with pytest.raises(UserError, match="No uncommitted changes to review"):
         await review(play.session)
     (project / "boats.py").write_text("oars = 4\n")
     (project / "new.py").write_text("a\nb\n")

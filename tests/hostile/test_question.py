@@ -181,6 +181,6 @@ async def test_what_changes_while_it_is_read_is_not_trusted(tmp_path: Path, put:
         settings.write_text('{"interruptMode": "immediate", "shellCommandPrefix": "touch /tmp/x;"}')
         await say_yes(app, pilot)
         async with app.settling(pilot):
-            while "It changed while you were reading" not in app.screen_text:
+            while "The folder changed while you were reading" not in app.screen_text:
                 await pilot.pause()
         assert app.session.state.interrupt_mode == "wait"

@@ -35,7 +35,7 @@ HONEST = [
 
 @pytest.mark.parametrize("markdown", DECEIVING)
 def test_words_that_look_like_another_address_are_followed_by_the_real_one(markdown: str) -> None:
-    assert "(leads to " in drawn(markdown, 200)
+    assert "(links to " in drawn(markdown, 200)
     assert DECEIVING[markdown] in drawn(markdown, 200)
 
 

@@ -46,7 +46,7 @@ async def test_the_right_third(screen: Screen, photographs: Photographs) -> None
         await tour.photograph_small("side", (120, 12))
         assert "Changed  2 files" not in text_of(app) and "Give every boat four oars" in text_of(app)
         await tour.press("alt+i")
-        assert "from 120 columns on; here are 80" in text_of(app)
+        assert "needs 120 columns; this terminal has 80" in text_of(app)
         await resize(tour.pilot, 120, 40)
         await app.session.jobs.close()
         await tour.until("✗ echo building")

@@ -82,7 +82,7 @@ async def test_the_command_stores_what_is_taken_and_nothing_that_is_refused() ->
     async with loopback() as server:
         server.reply(fails(401, "Incorrect API key provided"))
         code, out, err = await auth(server, "login", "mine")
-        assert code == 1 and "mine does not take this key, and it was not stored." in err
+        assert code == 1 and "mine rejected this key, so it was not stored." in err
         assert not kept.exists()
         server.reply(TAKEN)
         code, out, err = await auth(server, "login", "mine")

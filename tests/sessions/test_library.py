@@ -333,7 +333,7 @@ def test_the_index_holds_no_text_and_what_is_found_is_read_where_it_stands(tmp_p
     kept = b"".join(path.read_bytes() for path in tmp_path.glob(f"{INDEX_NAME}*"))
     assert b"harbour398 harbour399" not in kept
     paths[7].write_bytes(paths[7].read_bytes().replace(b"number7", b"number_"))
-    assert search_now(tmp_path, "number7") == ([], 0), "it is not there any more"
+    assert search_now(tmp_path, "number7") == ([], 0), "the file does not exist any more"
 
 
 def test_sessions_that_are_gone_are_found_no_more_and_what_is_lost_is_dropped(

@@ -218,7 +218,7 @@ PAGE = (
     Step("app.files.undo", tells("Nothing to undo on this branch")),
     Step("app.diff.show", opens("Changed by the last prompt")),
     Step("app.plan.toggle", tells("Plan mode: nothing changes until you accept a plan.")),
-    Step("app.queue.focus", tells("No message is waiting.")),
+    Step("app.queue.focus", tells("No messages are queued.")),
     Step("app.transcript.focus", lambda app: app.transcript.has_focus),
     Step("tui.altScreen.search", lambda app: app.page.search_bar.has_focus_within),
     Step("tui.altScreen.top", lambda app: app.transcript.scroll_offset.y == 0, ("ctrl+end",)),

@@ -190,7 +190,7 @@ async def test_a_reload_takes_the_keys_back(home: Path) -> None:
         await ready(app, pilot)
         (home / ".bayou" / "agent" / "extensions" / "mine.py").write_text("def extension(api):\n    pass\n")
         await submit(app, pilot, "/reload")
-        await until(app, pilot, "were read again")
+        await until(app, pilot, "Reloaded context files")
         assert "f9" not in app._bindings.key_to_bindings
 
 

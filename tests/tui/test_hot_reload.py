@@ -38,7 +38,7 @@ def choose_a_model(shown: Terminal) -> None:
 def test_keys_are_others_with_the_next_key_behind_the_change(shown: Terminal) -> None:
     own_file("keybindings.json", {"app.model.select": "f9", "app.palette": []})
     choose_a_model(shown)
-    shown.until("Your keys were read again.")
+    shown.until("Your keys were reloaded.")
     shown.press("\x0b")  # Ctrl+K opened the palette, and is nobody's now
     shown.press("still typing")
     shown.until("still typing")
@@ -54,14 +54,14 @@ def test_a_file_that_breaks_is_named_and_the_keys_stay_as_they_were(shown: Termi
     own_file("keybindings.json", '{\n  "app.model.select": "f9",\n  app.palette: []\n}')
     shown.press("x")
     shown.until("keybindings.json:3")
-    shown.until("The keys stay as they were.")
+    shown.until("The previous keys stay in use.")
     choose_a_model(shown)
 
 
 def test_what_clashes_and_what_is_unknown_is_told(shown: Terminal) -> None:
     own_file("keybindings.json", {"app.model.select": "ctrl+t", "app.modle": "f9"})
     shown.press("x")
-    shown.until("ctrl+t is given to both")
+    shown.until("ctrl+t is assigned to both")
     shown.until("there is no action 'app.modle'")
 
 

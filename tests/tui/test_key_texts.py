@@ -105,7 +105,7 @@ async def test_what_brings_a_session_back_and_what_stands_in_an_empty_list(home:
         screen = SessionsScreen([])
         await app.push_screen(screen)
         await pilot.pause()
-        assert "no session fits; f7 looks everywhere" in app.screen_text
+        assert "no session matches; f7 searches all folders" in app.screen_text
 
 
 async def test_what_is_refused_because_something_runs(home: Path) -> None:

@@ -107,7 +107,7 @@ async def test_a_retry_is_counted_down_and_a_silence_told(home: Path) -> None:
         assert "Nothing more from scripted, gives up in 30 s" in app.screen_text
         app.status.note(ProviderWaiting(state="flowing", seconds=0))
         await pilot.pause()
-        assert "Nothing more" not in app.screen_text
+        assert "No further response" not in app.screen_text
 
 
 async def test_jobs_are_seen_working_and_ended_from_their_panel(home: Path) -> None:
@@ -168,7 +168,7 @@ async def test_a_session_file_is_copied_in_and_gone_on_with(home: Path) -> None:
         await submit(app, pilot, "/new")
         await app.settling_until(pilot, lambda: app.session.log.path != first)
         await submit(app, pilot, f"/import {first}")
-        await app.settling_until(pilot, lambda: "Copied in and opened" in app.screen_text)
+        await app.settling_until(pilot, lambda: "Imported and opened" in app.screen_text)
         assert "The answer." in app.screen_text
         assert app.session.log.path not in (None, first)
         await submit(app, pilot, "/import nowhere.jsonl")
@@ -236,7 +236,7 @@ def test_a_missed_prompt_cache_is_told_if_one_wishes() -> None:
             answer = msgspec.structs.replace(answer, timestamp=answer.timestamp + 1_000, usage=usage)
         assert told == []
         misses.note(MessageEnd(message=answer))
-        assert told == (["The prompt cache was missed: 4.1k tokens were read anew."] if is_told else [])
+        assert told == (["The prompt cache was missed: 4.1k tokens were sent uncached."] if is_told else [])
 
 
 @pytest.mark.parametrize(("rows", "kind"), [(6, "-short"), (7, "-tall"), (30, "-tall")])

@@ -150,7 +150,7 @@ def test_without_a_shell_it_stays(tmp_path: Path) -> None:
     with terminal(tmp_path) as shown:
         shown.until(PAGE)
         shown.press("\x1a")
-        shown.until("There is no shell that could bring bayou back")
+        shown.until("no shell could bring it back")
         shown.press("still")
         shown.until("still")
         shown.press("\x03\x04")

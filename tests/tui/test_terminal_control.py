@@ -123,7 +123,7 @@ def test_who_looks_away_from_a_question_is_told_of_it_after_a_while(tmp_path: Pa
         assert b"\x1b]9;bayou" not in shown.sent, "one looks at it"
         shown.press(AWAY)
         shown.until(lambda: b"\x1b]9;bayou" in shown.sent)
-        assert titles(shown)[-1].endswith("waits for you")
+        assert titles(shown)[-1].endswith("waits for your answer")
 
 
 def test_who_looks_elsewhere_is_told_of_a_question(tmp_path: Path) -> None:

@@ -85,7 +85,7 @@ def test_who_else_changed_a_file_is_said(stage: Stage) -> None:
     stage.record(stage.write("a", "1\nmine\nits\n"))
     (stage.root / "b").write_text("mine\n")
     found = {file.path: file.why for file in differing(stage).of_session().files}
-    assert found == {"a": "somebody changed it in between", "b": "you changed it since"}
+    assert found == {"a": "it was changed outside the session in between", "b": "you changed it since"}
 
 
 def test_what_is_not_held_is_named_and_the_rest_is_there(stage: Stage) -> None:
@@ -104,7 +104,7 @@ def test_what_is_not_held_is_named_and_the_rest_is_there(stage: Stage) -> None:
     ]
     text, lacking = found.patches()
     assert "+k" in text and "+g" not in text
-    assert lacking == ("gone (its content is not kept any more)", "build/ (ignored)")
+    assert lacking == ("gone (its content is no longer stored)", "build/ (ignored)")
 
 
 KINDS = {

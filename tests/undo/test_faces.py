@@ -103,7 +103,7 @@ async def test_the_shell_says_what_is_wrong(told: Told) -> None:
     assert told.undo("--last", "9").stderr.startswith("bayou: Fewer than 9 prompts")
     assert "Nothing to redo" in told.undo("--redo").stderr
     assert told.undo("--last", "x").returncode != 0
-    assert "not among the files" in told.undo("--yes", "--take", "nothing").stderr
+    assert "not part of this restore" in told.undo("--yes", "--take", "nothing").stderr
     assert told.read("a.txt") == "two\n"
     told.scene.project.rename(told.scene.home / "moved")
     away = told.undo(str(told.session), cwd=told.scene.home)
@@ -114,7 +114,7 @@ async def test_a_session_moved_to_another_machine_names_what_it_cannot_put_back(
     (told.scene.paths.agent_dir / "blobs").rename(told.scene.home / "other-machine")
     done = told.undo("--yes")
     assert done.stdout.splitlines()[0] == "Put back: 1 file; 1 stayed as it is."
-    assert "a.txt: its content is not kept any more" in done.stdout
+    assert "a.txt: its content is no longer stored" in done.stdout
     assert (told.read("a.txt"), told.read("by-bash.txt")) == ("two\n", None)
 
 
@@ -173,7 +173,7 @@ def test_a_crafted_session_reaches_no_file_outside_of_its_folder(told: Told) -> 
     done = told.undo(str(path), "--yes", "--last", "2")
     assert done.returncode == 0, done.stderr
     assert victim.read_text() == "two\n"
-    assert f"{victim}: it lies outside of the session's folder" in done.stdout
+    assert f"{victim}: it is outside the session's folder" in done.stdout
 
 
 def test_a_crafted_session_that_names_another_folder_puts_nothing_back_there(told: Told) -> None:
@@ -223,7 +223,7 @@ def test_a_relative_name_that_leaves_the_folder_is_refused(told: Told) -> None:
     victim.write_text("two\n")
     done = told.undo(str(crafted(told, '"path":"a.txt"', '"path":"../victim.txt"')), "--yes", "--last", "2")
     assert victim.read_text() == "two\n"
-    assert "../victim.txt: it lies outside of the session's folder" in done.stdout
+    assert "../victim.txt: it is outside the session's folder" in done.stdout
 
 
 def test_a_crafted_name_that_turns_the_direction_of_writing_is_spelled_out(told: Told) -> None:

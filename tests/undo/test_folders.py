@@ -34,7 +34,7 @@ async def test_undo_says_which_files_it_would_not_hold(root: Path) -> None:
 
     within = {
         "src/huge": "larger than 4 MB",
-        "src/inner/": "a repository is not held when all of it is removed",
+        "src/inner/": "deleting a whole repository cannot be undone",
     }
     assert await unheld("clean0.txt") == {}
     assert await unheld("src/file") == {}
@@ -44,7 +44,7 @@ async def test_undo_says_which_files_it_would_not_hold(root: Path) -> None:
     assert await unheld("", ignored=False) == {"src/huge": "larger than 4 MB"}
     elsewhere = str(root.parent / "elsewhere")
     (outside,) = await watch.unheld([elsewhere], ignored=True)
-    assert (outside.path, outside.why) == (elsewhere, "it lies outside of the session's folder")
+    assert (outside.path, outside.why) == (elsewhere, "it is outside the session's folder")
 
 
 async def test_undo_says_which_files_it_would_not_hold_without_git(root: Path) -> None:
@@ -147,10 +147,7 @@ async def test_a_repository_that_is_removed_or_renamed_is_named(root: Path, comm
     (root / "nested/untracked").write_text("untracked\n")
     done = await Place(root, "git").run(lambda: shell(root, command))
     told = {one.path: one.why for one in done.uncovered}
-    assert (
-        told["nested/"]
-        == "the repository in it was removed or renamed, and what it had committed is not held"
-    )
+    assert told["nested/"] == "the repository in it was removed or renamed, and its commits are not stored"
     assert [change.path for change in done.changes] == ["nested/untracked"]
 
 

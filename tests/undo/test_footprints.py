@@ -241,7 +241,7 @@ async def test_filters_are_not_run_and_what_they_made_is_named(root: Path, tmp_p
     done = await place.run(lambda: (root / "filtered.txt").write_text("OTHER\n"))
     assert not trace.exists()
     assert [(one.path, one.why) for one in done.uncovered] == [
-        ("filtered.txt", "the filter upper made it, and is not run")
+        ("filtered.txt", "it is filtered by upper, which is not run")
     ]
     assert done.changes == ()
 

@@ -326,7 +326,7 @@ async def test_what_could_not_be_held_is_named(page: Page, monkeypatch: pytest.M
     data = files_of(page.custom(FILES_ENTRY_TYPE)[-1])
     assert data is not None and data.changes == ()
     assert [(one.path, one.why) for one in data.uncovered] == [
-        ("a.txt", "it could not be kept first: No space left on device")
+        ("a.txt", "its old content could not be stored first: No space left on device")
     ]
     monkeypatch.undo()
     plan = await page.session.restoring.preview(UndoPrompts())
@@ -404,7 +404,7 @@ async def test_a_folder_that_a_command_made_stays_when_a_person_put_something_in
     (page.project / "made/mine").write_text("mine\n")
     plan = await page.session.restoring.preview(UndoPrompts())
     assert [(row.path, row.state, row.why) for row in plan.rows] == [
-        ("made", "refused", "it holds other files now")
+        ("made", "refused", "it now contains other files")
     ]
     await page.session.restoring.carry_out(plan)
     assert page.read("made/mine") == "mine\n"

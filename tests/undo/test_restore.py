@@ -130,7 +130,7 @@ def test_a_file_that_changes_behind_the_plan_is_left_alone(stage: Stage) -> None
     plan = stage.undo()
     (stage.root / "a.txt").write_text("mine")
     done = stage.restore(plan)
-    assert [one.why for one in done.kept] == ["it changed just now"]
+    assert [one.why for one in done.kept] == ["it changed during the restore"]
     assert stage.files() == {"a.txt": "mine"}
 
 
@@ -146,8 +146,8 @@ def test_links_are_put_back_and_never_followed(stage: Stage, tmp_path: Path) -> 
     (stage.root / "sub").rmdir()
     (stage.root / "sub").symlink_to(outside)
     (row,) = stage.undo().rows
-    assert (row.state, row.why) == ("refused", "its folder is a link to another one now")
-    with pytest.raises(UserError, match="its folder is a link"):
+    assert (row.state, row.why) == ("refused", "its folder is now a link to another one")
+    with pytest.raises(UserError, match="its folder is now a link"):
         stage.restore(stage.undo(), {"sub/file": "restore"})
     stage.restore(stage.undo())
     assert (outside / "file").read_text() == "theirs"
@@ -271,8 +271,8 @@ def test_missing_and_damaged_contents_are_named_and_the_rest_is_restored(stage: 
     (folder / damaged[:2] / damaged).write_text("something else")
     done = stage.restore(stage.undo())
     assert {one.path: one.why for one in done.kept} == {
-        "a": "its content is not kept any more",
-        "b": "its kept content is damaged",
+        "a": "its content is no longer stored",
+        "b": "its stored content is damaged",
     }
     assert stage.files() == {"a": "x", "b": "x", "c": "c" * 9}
 
@@ -318,7 +318,7 @@ def test_what_is_not_known_in_between_is_a_conflict(stage: Stage) -> None:
     plan = stage.restores.to_entry(first)
     (row,) = plan.rows
     assert (row.state, row.choice) == ("conflict", "keep")
-    assert row.why == "not all that was done to it is known: larger than 4 MB"
+    assert row.why == "some of its changes are not recorded: larger than 4 MB"
     stage.restore(plan)
     assert stage.files() == {"a": "2"}
 

@@ -29,12 +29,12 @@ _PROBED_BOX: Final = Box(kind="work", writable=("/tmp",), network="own")
 def system_abilities() -> Abilities:
     if sys.platform == "darwin":
         problem = _probe_seatbelt()
-        return Abilities(has_seatbelt=not problem, why=problem or "nobody has run it on this system yet")
+        return Abilities(has_seatbelt=not problem, why=problem or "it has not been tested on this system yet")
     if sys.platform != "linux":
         return Abilities(why=f"there is no sandbox on {sys.platform}")
     machine = os.uname().machine
     if not is_known_machine(machine):
-        return Abilities(machine=machine, why=f"which system calls are dangerous on {machine} is not known")
+        return Abilities(machine=machine, why=f"the dangerous system calls of {machine} are not known")
     found = Abilities(
         has_mounts=True,
         has_networks=True,
@@ -56,7 +56,7 @@ def system_abilities() -> Abilities:
         if fewer != found and not _probe(fewer):
             return fewer
     alone = msgspec.structs.replace(limit_abilities(found, "landlock"), why=problem)
-    other = _probe(alone) if alone.has_rules else "there is no Landlock"
+    other = _probe(alone) if alone.has_rules else "Landlock is not available"
     return (
         alone
         if not other
@@ -91,7 +91,7 @@ def _probe(abilities: Abilities) -> str:
     return (
         f"{_describe_instruction(instruction)}: {os.strerror(int(number))}"
         if number.isdigit()
-        else "the probe ended early"
+        else "the sandbox test ended early"
     )
 
 

@@ -81,7 +81,7 @@ class NestedPathFinder:
         linked = self._links.find((workspace, *own))
         if not linked.is_whole:
             limits.append(f"more than {MAX_LINKED} repositories in git's index")
-        limits += [f"an index that cannot be read ({index})" for index in linked.unread]
+        limits += [f"an unreadable git index ({index})" for index in linked.unread]
         known = dict.fromkeys((*linked.gits, *gits[:MAX_REPOSITORIES]))
         return NestedPaths(tuple(known), tuple(later), tuple(limits))
 

@@ -217,7 +217,7 @@ def _rights_instruction(abilities: Abilities) -> str:
 
 def _filter_instruction(box: Box, abilities: Abilities, *, has_mounts: bool) -> str:
     if not is_known_machine(abilities.machine):
-        raise ValueError(f"There is no filter of system calls for {abilities.machine}.")
+        raise ValueError(f"There is no system call filter for {abilities.machine}.")
     has_network = box.network == "open" or (box.network == "own" and has_mounts)
     sockets: AllowedSockets = "network" if has_network else "none"
     if has_mounts and abilities.sees_connections:

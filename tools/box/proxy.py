@@ -108,7 +108,7 @@ class HostProxy:
         wanted = parse_proxy_request(head)
         if wanted is None:
             await _refuse(
-                writer, "400 Bad Request", "This is bayou's proxy; it takes requests with a whole address."
+                writer, "400 Bad Request", "This is bayou's proxy; it needs requests with a full address."
             )
             return
         try:
@@ -135,19 +135,17 @@ class HostProxy:
     ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         if not await self._allow(wanted.host, wanted.port, wanted.caller):
             place = f"{wanted.host}:{wanted.port}"
-            raise RefusedHost(
-                f"The sandbox does not let {place} be reached: no rule and no person allowed it."
-            )
+            raise RefusedHost(f"The sandbox blocked {place}: no rule or person allowed it.")
         try:
             addresses = await self._resolve(wanted.host, wanted.port)
         except OSError as problem:
-            raise OSError(f"its name leads nowhere ({problem.strerror or problem})") from None
+            raise OSError(f"its name cannot be resolved ({problem.strerror or problem})") from None
         if not self._is_listed(wanted.host, wanted.port):
             for address in addresses:
                 why = forbidden_reason(address, self._is_own)
                 if why:
-                    leads = f"it leads to {address}, {why}"
-                    raise RefusedHost(f"The sandbox does not let {wanted.host} be reached: {leads}.")
+                    leads = f"it resolves to {address}, {why}"
+                    raise RefusedHost(f"The sandbox blocked {wanted.host}: {leads}.")
         problem: OSError = OSError("it has no address")
         for address in addresses[:4]:
             try:
@@ -224,7 +222,7 @@ def forbidden_reason(address: str, is_own: Callable[[str], bool]) -> str:
     try:
         found = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:
-        return "which is no address"
+        return "which is not a valid address"
     if isinstance(found, ipaddress.IPv6Address):
         inner = found.ipv4_mapped or (found.sixtofour if found in _TRANSLATED_NETWORKS[1] else None)
         if inner is None and found in _TRANSLATED_NETWORKS[0]:
@@ -232,7 +230,7 @@ def forbidden_reason(address: str, is_own: Callable[[str], bool]) -> str:
         if inner is not None:
             return forbidden_reason(str(inner), is_own)
     if str(found) in _METADATA_ADDRESSES:
-        return "which tells about the machine and its rights (metadata)"
+        return "a metadata address that can expose the machine's credentials"
     if found.is_loopback or found.is_unspecified:
         return "which is this machine"
     if found.is_link_local:

@@ -71,7 +71,7 @@ _PATH: Final = late(
 _SHELL_PREFIX: Final = late(r"^\S+: (?:line )?\d+: ")
 """The shell's own path before the refused path."""
 _LINK_ERRORS: Final = (
-    "for a further name of it elsewhere (a hard link) would change too; `edit` and `write` make a copy first"
+    "the same file under another name (a hard link) would change too; `edit` and `write` make a copy first"
 )
 _MAX_REFUSALS: Final = 4
 _MAX_LINE: Final = 2_000
@@ -183,11 +183,11 @@ def refusal_note(found: tuple[Refusal, ...], box: Box, home: str, exists: Callab
                 "write": f"writing {place} was refused",
                 "read": f"{place} is hidden",
                 "network": f"reaching {one.place} was refused" if one.place else "the network was refused",
-                "rights": "no program gets more rights in it",
-                "daemon": "the daemon's socket is hidden",
+                "rights": "programs cannot gain privileges in the sandbox",
+                "daemon": "the Docker daemon's socket is hidden",
             }[one.kind]
         )
-    judged = " This command was judged to only read, so that it ran where nothing can be written." * (
+    judged = " This command was judged read-only, so it ran without write access." * (
         box.kind == "read" and any(one.kind == "write" for one in found)
     )
     wanted = [request_for(one, box, home, exists) for one in found]

@@ -132,7 +132,7 @@ class FileIndex:
             await self._read(blocks, options, seen, is_ignored=True)
             self._blocks = blocks
         except OSError as error:
-            self.problem = f"{self._rg} cannot be run, so files are not completed: {error}"
+            self.problem = f"{self._rg} cannot be run, so file names are not completed: {error}"
         self.is_loaded = True
         self._loaded_at = time.monotonic()
 

@@ -11,7 +11,7 @@ Pixels = tuple[tuple[str, ...], ...]
 """Rows of colours (`#rrggbb`), two for each row of cells; empty where the image is transparent."""
 MAX_DATA_CHARS = 24_000_000
 """The maximum length of base64 data that is decoded."""
-TOO_LARGE = "too large to be shown"
+TOO_LARGE = "too large to show"
 
 
 class DrawnImage(msgspec.Struct, eq=False):

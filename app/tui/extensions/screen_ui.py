@@ -189,7 +189,7 @@ class ScreenUi(msgspec.Struct):
                 return listener(text)
             except Exception as problem:  # noqa: BLE001  (the extension's listener failed: it is reported and removed)
                 stop()
-                self.notify(f"An extension that listens to the terminal failed: {problem}", "error")
+                self.notify(f"An extension's terminal handler failed: {problem}", "error")
                 return None
 
         stop = self.raw_input.listen(heard)

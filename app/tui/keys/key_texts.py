@@ -45,7 +45,7 @@ class KeyTexts(msgspec.Struct):
         self.at_blocks = self._hint(_AT_BLOCKS)
         full, compacted = key("app.compaction.preview"), key("app.compaction.undo")
         presenter.offers = {
-            "contextFull": f"{full} writes the summary for you to read and change first." if full else "",
+            "contextFull": f"{full} lets you edit the summary first." if full else "",
             "compacted": f"{compacted} goes back to the full history" if compacted else "",
         }
 

@@ -80,7 +80,7 @@ def read_keymap(file: Path, places: Sequence[KeyPlace]) -> KeyMap:
     for action, value in dict[str, Any](data).items():
         chosen = _keys(value)
         if action not in known:
-            problems.append(f"{file}: there is no action '{action}'; /hotkeys lists them")
+            problems.append(f"{file}: unknown action '{action}'; /hotkeys lists all actions")
         elif chosen is None:
             problems.append(f"{file}: {action}: give a key, a list of keys, or [] for none")
         elif action.startswith(_GUARDED) and (writing := _writing(chosen)):
@@ -92,7 +92,7 @@ def read_keymap(file: Path, places: Sequence[KeyPlace]) -> KeyMap:
     conflicts: dict[str, str] = {}
     for one in places:
         for key, first, second in _conflicts(one, keys):
-            problems.append(f"{file}: {key} is given to both {first} and {second} ({one.title})")
+            problems.append(f"{file}: {key} is assigned to both {first} and {second} ({one.title})")
             conflicts |= {first: f"{key} is also {second}", second: f"{key} is also {first}"}
     return KeyMap(keys=keys, problems=tuple(dict.fromkeys(problems)), conflicts=conflicts)
 

@@ -41,7 +41,7 @@ class UserKeys(msgspec.Struct):
         for text in problems:
             self.say(text, NoteKind.WARNING)
         if not problems:
-            self.say("Your keys were read again.")
+            self.say("Your keys were reloaded.")
 
     def read(self) -> tuple[str, ...]:
         """Applies the user's key bindings; returns the errors in their file."""
@@ -50,14 +50,14 @@ class UserKeys(msgspec.Struct):
         keymap = KeyMap() if self._stamp is None else read_keymap(self.file, self.table.places)
         if not keymap.is_read:
             self.changed()
-            what_stays = "The default keys stay." if is_first else "The keys stay as they were."
+            what_stays = "The default keys stay in use." if is_first else "The previous keys stay in use."
             return tuple(f"{problem}. {what_stays}" for problem in keymap.problems)
         self.table.own = keymap
         self.app.set_keymap(keymap.keys)
         self._chords = Chords({action: keys.split(",") for action, keys in keymap.keys.items()})
         self.changed()
         clashes = [
-            f"{self.file}: the chord {chord} of {action} begins like another of {owner}"
+            f"{self.file}: the key sequence {chord} of {action} starts like another of {owner}"
             for chord, owner, action in self._chords.conflicts
         ]
         return (*keymap.problems, *clashes)

@@ -69,7 +69,7 @@ def edit_elsewhere(
         finally:
             shutil.rmtree(folder, ignore_errors=True)
     except OSError as failure:
-        edited, problem = None, f"The prompt could not be passed to the editor: {failure.strerror}."
+        edited, problem = None, f"The prompt could not be opened in the editor: {failure.strerror}."
     if edited is None:
         say(problem)
     else:

@@ -27,7 +27,7 @@ class QueuedMessages(msgspec.Struct, frozen=True):
         if self.view.rows:
             self.view.focus()
         else:
-            self.say("No message is waiting.")
+            self.say("No messages are queued.")
 
     def show(self) -> None:
         self.view.show(

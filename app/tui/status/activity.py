@@ -253,7 +253,7 @@ class Activity:
             left = max(0.0, self._since + retry.delay_ms / 1000 - now)
             return f"Retrying {retry.attempt} of {retry.max_attempts} in {elapsed(round(left))}"
         if silence is not None:
-            what = "No word yet" if silence.state == "waiting" else "Nothing more"
+            what = "No response yet" if silence.state == "waiting" else "No further response"
             end = f", gives up in {elapsed(silence.seconds)}" if silence.seconds else ""
             return f"{what} from {self._provider()}{end}"
         if self._tools:

@@ -288,7 +288,7 @@ class StatusLines:
 
 
 def _brief_silence(event: ProviderWaiting) -> str:
-    return f"silent, ends in {elapsed(event.seconds)}" if event.seconds else "silent"
+    return f"no output, stopped in {elapsed(event.seconds)}" if event.seconds else "silent"
 
 
 GIT_PATIENCE = 5.0

@@ -63,7 +63,7 @@ class Notifications:
         if answer is not None:
             self._question, self._answer = question, answer
         if self._settings().notifications.on_question:
-            self._notify(question or "Something has to be decided")
+            self._notify(question or "bayou needs an answer")
 
     @property
     def _is_asking(self) -> bool:

@@ -170,7 +170,7 @@ def suspend(app: App[Any], say: Callable[[str], object]) -> None:
     if not isinstance(driver, TerminalDriver):
         return
     if not driver.suspend_to_shell():
-        say("There is no shell that could bring bayou back, so it stays.")
+        say("bayou cannot be suspended, because no shell could bring it back.")
     app.post_message(Driver.SignalResume())
 
 

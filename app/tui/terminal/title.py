@@ -56,7 +56,7 @@ class TerminalTitle:
     def ask(self) -> None:
         """Shows in the title that an answer is needed."""
         self._asks = True
-        self.show("waits for you")
+        self.show("waits for your answer")
 
     def _progress(self, *, is_busy: bool) -> None:
         if self._settings().terminal.progress:

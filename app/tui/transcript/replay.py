@@ -297,7 +297,7 @@ def command_block(block_id: str, message: BashExecutionMessage) -> CustomBlock:
     notes = [
         "cancelled" if message.cancelled else "",
         f"full output: {message.full_output_path}" if message.full_output_path else "",
-        "not in the context" if message.exclude_from_context else "",
+        "not sent to the model" if message.exclude_from_context else "",
     ]
     block = CommandBlock(
         command=message.command,

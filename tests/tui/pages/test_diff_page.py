@@ -74,7 +74,7 @@ async def test_files_above_and_the_difference_of_one_below(project: Project, siz
         await person.press("n")
         await person.sees_soon("return 2", "› b.py", "2 of 3")
         await person.press("p", "p")
-        await person.sees_soon("the first file")
+        await person.sees_soon("this is the first file")
         await person.press("escape")
 
 
@@ -149,7 +149,7 @@ async def test_a_file_opens_in_the_editor_where_one_looks(project: Project) -> N
         await person.sees_soon("vi cannot be started")
         (project.folder / "a.txt").unlink()
         await person.press("e")
-        await person.sees_soon("it is not there any more")
+        await person.sees_soon("the file does not exist any more")
         await person.press("escape")
 
 
@@ -160,7 +160,7 @@ async def test_a_patch_of_one_file_or_of_all(project: Project, tmp_path: Path) -
             await person.press("n", "y")
             await person.sees_soon("copied")
             await person.press("Y")
-            await person.sees_soon("copied all")
+            await person.sees_soon("copied all files")
             await person.press("escape")
         (one, what), (every, _) = person.copied
         assert what == "patch of b.py" and one.startswith("diff --git a/b.py b/b.py\n")

@@ -85,10 +85,10 @@ async def test_enter_puts_back_and_redo_takes_that_back(project: Project) -> Non
         assert project.files() == {"a.txt": "a1\n", "b.txt": "b1\n"}
         assert person.heard == ["/redo takes that back."]
         async with person.asked(page_of(project, person).redo()):
-            assert "The last restore taken back" in person.sees
+            assert "Redo of the last restore" in person.sees
             await person.press("enter")
         assert project.files() == {"a.txt": "a2\n", "b.txt": "b2\n", "c.txt": "c\n"}
-        assert person.heard[1:] == ["/undo takes that back."]
+        assert person.heard[1:] == ["/undo reverses this."]
 
 
 async def test_single_files_are_chosen(project: Project) -> None:
@@ -121,8 +121,7 @@ async def test_what_a_person_changed_stays_unless_it_is_taken_or_merged(project:
             await person.press("enter")
         assert project.files() == {"a.txt": "a2\nmine\n", "b.txt": "b1\n", "c.txt": ""}
         assert person.heard == [
-            "They stayed as they are:\n  a.txt: you changed it since\n  c.txt: you changed it since"
-            "\n/redo takes that back."
+            "Unchanged:\n  a.txt: you changed it since\n  c.txt: you changed it since\n/redo takes that back."
         ]
 
 
@@ -157,7 +156,7 @@ async def test_the_tree_puts_files_back_and_the_conversation_stays(project: Proj
         async with person.asked(tree_of(project, person).open()):
             assert "± a.txt +1 −1" in person.sees and "± 3 files +3 −2" in person.sees
             await person.press("home", "z")
-            await person.sees_soon("Files as they were at the beginning")
+            await person.sees_soon("Files restored to the beginning")
             await person.press("enter")
             await person.sees_soon("Session tree")
             await person.press("escape")
@@ -176,12 +175,12 @@ async def test_moving_in_the_tree_asks_what_becomes_of_files(project: Project, a
     project.play.effective_settings.set("branchSummary.skipPrompt", True)
     async with at_the_keyboard(size=SIZE) as person:
         async with person.asked(tree_of(project, person).go_to(await first_prompt(project))):
-            assert "Files are not as they were there" in person.sees
+            assert "Files have changed since that point" in person.sees
             if answer == "keep":
                 await person.press("enter")
             elif answer == "put back":
                 await person.press("down", "enter")
-                await person.sees_soon("Files as they were behind “make both”")
+                await person.sees_soon("Files restored to after “make both”")
                 await person.press("enter")
             else:
                 await person.press("escape")
@@ -197,7 +196,7 @@ async def test_without_a_question_files_stay_or_are_shown_at_once(project: Proje
     project.play.effective_settings.set("undo.onTreeMove", "restore")
     async with at_the_keyboard(size=SIZE) as person:
         async with person.asked(tree_of(project, person).go_to(await first_prompt(project))):
-            assert "Files as they were behind" in person.sees
+            assert "Files restored to after" in person.sees
             await person.press("enter")
         assert project.files() == {"a.txt": "a1\n", "b.txt": "b1\n"}
 

@@ -64,7 +64,7 @@ async def test_jobs_are_named(play: Play) -> None:
         assert person.heard == [
             "job1 keeps running when you leave this session.",
             "job1 ends with this session.",
-            "job1 is being ended.",
+            "Stopping job1.",
         ]
         with pytest.raises(UserError, match="nope"):
             await page.kill("nope")

@@ -17,15 +17,17 @@ async def test_what_there_is_to_know_and_a_restart(tmp_path: Path) -> None:
     async with at_the_keyboard() as person:
         page = page_of(scene, person)
         await page.open()
-        assert person.heard == ["No kernel runs. `$ 1 + 1` starts one, and so does the agent's first cell."]
+        assert person.heard == [
+            "No Python kernel is running. `$ 1 + 1` starts one, and so does the agent's first cell."
+        ]
         await scene.session.cells.run("fathoms = [1, 2]")
         async with person.asked(page.open()):
             await person.sees_soon("idle, 1 cell", "memory", "fathoms", "[1, 2]", "Restart")
             await person.press("r", "e", "s", "t")
             await person.press("enter")
-        assert person.heard[-1] == "The kernel has stopped; the next cell starts with an empty namespace."
+        assert person.heard[-1] == "The Python kernel was stopped; the next cell starts without variables."
         await page.open("restart")
-        assert person.heard[-1] == "No kernel runs."
+        assert person.heard[-1] == "No Python kernel is running."
         await page.open("fly")
         assert person.warned == ["Use /kernel, /kernel restart, or /kernel run FILE.ipynb [2-5]."]
     await scene.session.close()

@@ -124,7 +124,7 @@ async def test_waiting_messages_are_moved_switched_edited_and_removed(working: P
     session = working.session
     async with at_the_desk(working) as desk:
         desk.queued.focus()
-        assert desk.person.heard == ["No message is waiting."]
+        assert desk.person.heard == ["No messages are queued."]
         for text in ("one", "two", "three"):
             await session.queue("steering", text)
         one, two, three = session.queues.waiting("steering")

@@ -180,8 +180,8 @@ async def test_what_cannot_be_gone_to_is_said(root: Path, tmp_path: Path) -> Non
         await harbour.page.names_in("capstan", uses=False)
         await harbour.page.names_in("…", uses=False)
         assert person.heard == [
-            "capstan is no name that the map of the repository knows.",
-            "There is no name in it.",
+            "capstan is no name in the repository map.",
+            "There is no symbol in this block.",
         ]
         harbour.workspace.exchange(None, None)
         await Harbour(person, root, tmp_path / "cache", is_on=False).page.open()

@@ -63,13 +63,13 @@ async def test_servers_are_tested_switched_exposed_and_opened_by_keys(desk: Desk
         await person.sees_soon("docs answers", "ready", "11 tools")
         assert "hunter2" not in person.sees
         await person.press("x")
-        await person.sees_soon("counts from the next prompt on")
+        await person.sees_soon("applies from the next prompt")
         assert entry(desk, "docs")["exposure"] == "direct"
         await person.press("e")
         await person.sees_soon("off")
         assert entry(desk, "docs")["enabled"] is False
         await person.press("e", "r")
-        await person.sees_soon("docs starts again when it is needed")
+        await person.sees_soon("docs starts again on next use")
         await person.press("o")
         await person.until(lambda: opened == [desk.paths.agent_dir / "mcp.json"])
         await person.press("enter")

@@ -62,7 +62,7 @@ async def test_a_model_is_chosen_by_its_name_and_made_the_default(tmp_path: Path
             await person.press(*"barge", "ctrl+s")
         assert models.model == "harbour/barge" and models.connected == []
         assert person.kept == {"defaultProvider": "harbour", "defaultModel": "barge"}
-        assert person.heard == ["New sessions begin with harbour/barge."]
+        assert person.heard == ["New sessions start with harbour/barge."]
 
 
 async def test_a_provider_without_a_key_is_connected_first(tmp_path: Path) -> None:
@@ -103,10 +103,10 @@ def test_enter_on_a_servers_row_asks_it_and_says_on_the_page_why_that_failed(tmp
     with terminal(tmp_path, size=(120, 30), env={"BAYOU_AGENT_DIR": str(agent)}) as shown:
         shown.until(WRITTEN_NOTHING)
         shown.press("/model\r")
-        shown.until("ask the server which models it has")
+        shown.until("ask the server for its models")
         shown.press("shed\r")
         shown.until("The provider is not available")
-        assert "127.0.0.1:9" in shown.screen and "ask the server which models it has" in shown.screen
+        assert "127.0.0.1:9" in shown.screen and "ask the server for its models" in shown.screen
 
 
 async def test_a_name_may_have_a_level_behind_it(tmp_path: Path) -> None:

@@ -40,7 +40,7 @@ async def test_the_line_goes_to_the_projects_file(paths: Paths) -> None:
     became, person = await noted(paths, "enter")
     assert became == "noted"
     assert (paths.top / "AGENTS.md").read_text() == "# Rules\n\n- Use spaces\n- Use tabs\n"
-    assert person.heard == ["Noted in ~/project/AGENTS.md; it applies from the next request on."]
+    assert person.heard == ["Saved in ~/project/AGENTS.md; it applies from the next request."]
     assert person.copied == [("reload", "")]
 
 

@@ -32,7 +32,7 @@ async def test_it_shows_what_was_taken_and_takes_it_anew(verbs: SessionShell, tm
     )
     async with at_the_keyboard() as person:
         page = _page(verbs, person)
-        assert page.in_a_line() == "Not read yet: the first command reads it."
+        assert page.in_a_line() == "Not read yet: the first command reads your startup files."
         async with person.asked(page.open()):
             await person.sees_soon(
                 "Aliases (1)", "ls -l", "Functions (1)", "greet", "extglob", "1 of its definitions"

@@ -120,7 +120,7 @@ async def test_what_is_deleted_comes_back_also_in_the_next_run(home: Path) -> No
         await person.press("escape")
     async with at_the_keyboard() as person, person.asked(Sessions(home, person).page.open()):
         await person.press("ctrl+z")
-        await person.sees_soon(f"back again: {title}")
+        await person.sees_soon(f"restored: {title}")
         await person.press("ctrl+z")
         await person.sees_soon("the trash is empty")
         await person.press("escape")
@@ -132,7 +132,7 @@ async def test_the_one_that_is_open_is_not_deleted(home: Path) -> None:
         await sessions.play.prompt("the open one")
         async with person.asked(sessions.page.open()):
             await person.press(*"the open one", "ctrl+d")
-            await person.sees_soon("this one is open: /new first, then delete it")
+            await person.sees_soon("this session is open: start another with /new, then delete it")
             await person.press("escape")
 
 
@@ -164,7 +164,7 @@ async def test_a_file_is_brought_in_by_its_path_or_id(home: Path) -> None:
         sessions = Sessions(home, person)
         path = a_session(home, "from a friend")
         await sessions.page.import_file(str(path))
-        assert sessions.opened == [path] and person.heard[0].startswith("Copied in and opened: ")
+        assert sessions.opened == [path] and person.heard[0].startswith("Imported and opened: ")
         sessions.is_wanted = False
         await sessions.page.import_file(path.stem.rpartition("_")[2])
         assert sessions.opened == [path, path] and len(person.heard) == 1

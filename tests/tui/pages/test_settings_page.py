@@ -78,7 +78,7 @@ async def test_what_of_a_value_does_not_count_stands_beside_it(paths: Paths) -> 
         person.asked(SettingsPage(effective_settings, person.ask).open()),
     ):
         await person.press(*"interceptor.rules")
-        await person.sees_soon("an error in its file")
+        await person.sees_soon("error in its file")
         told = "the pattern of rule 1 is not a valid regular expression: missing ) at position 1."
         await person.until(lambda: told in " ".join(person.sees.split()))  # behind a place of any length
         await person.press("escape")

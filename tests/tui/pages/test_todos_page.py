@@ -80,5 +80,5 @@ async def test_what_the_agent_changed_meanwhile_is_not_written_over(tmp_path: Pa
         await person.press("enter")
     assert play.session.todos.phases == ()
     assert person.warned == [
-        "The agent changed the list meanwhile, so it is left as it is now. /todos shows it."
+        "The agent changed the list in the meantime, so your change was not saved. /todos shows it."
     ]

@@ -186,7 +186,7 @@ async def test_leaving_a_branch_asks_what_goes_along(tmp_path: Path, keys, wants
             assert "Leave this branch" in person.sees
             await person.press(*keys, "enter")
             if focus:
-                await person.sees_soon("What should the summary say?")
+                await person.sees_soon("What should the summary be about?")
                 await person.press(*focus, "enter")
         assert person.written == ["second"]
     summaries = [entry for entry in play.session.entries if isinstance(entry, BranchSummaryEntry)]
@@ -218,4 +218,4 @@ def test_what_bayou_wrote_for_the_model_is_no_extensions_and_a_cell_is_the_perso
         entry = CustomMessageEntry(id="a", parent_id=None, custom_type=kind, content="x", display=True)
         return heading(entry).split(" · ")[0]
 
-    assert (said(CELL_ENTRY_TYPE), said("file-map")) == ("Your cell", "For the model")
+    assert (said(CELL_ENTRY_TYPE), said("file-map")) == ("Your cell", "Hidden message to the model")

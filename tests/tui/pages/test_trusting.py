@@ -84,7 +84,9 @@ async def test_what_changes_while_it_is_read_is_not_trusted(folder: Folder) -> N
             person.clock.now += PAUSE
             await person.press("ctrl+y")
         assert folder.answers == [] and not folder.is_trusted
-        assert person.heard == ["It changed while you were reading, so it is not trusted. /trust asks again."]
+        assert person.heard == [
+            "The folder changed while you were reading, so it is not trusted. /trust asks again."
+        ]
 
 
 async def test_a_folder_with_nothing_of_its_own_is_not_asked_about(folder: Folder) -> None:

@@ -143,7 +143,7 @@ class _Inline:
                 self.href = ""
                 self._close("l")
                 if target:
-                    self._put(f" (leads to {target})", self._key())
+                    self._put(f" (links to {target})", self._key())
             case "image":
                 self._put(f"[image: {token.content or token.attrs.get('src', '')}]", self._key())
             case "html_inline":

@@ -114,7 +114,7 @@ class ContextPage:
         state = session.state
         if state.model is not None and is_in_use(usage):
             left = state.context_tokens - draft.preparation.freed_tokens
-            told += f" The prompt cache is dropped: {resend_cost_text(state.model, max(0, left))}"
+            told += f" This discards the prompt cache: {resend_cost_text(state.model, max(0, left))}"
         key = self._key_told("tui.input.submit", "Enter")
         screen = TextScreen(
             f"Summary: {key} makes it count" if key else "Summary",

@@ -21,11 +21,12 @@ _SCOPES: tuple[str, ...] = ("session", "prompt", "git")
 _OF: dict[str, DiffSource] = {"session": SessionDiff(), "prompt": PromptDiff(), "git": GitDiff()}
 _EMPTY = {
     "session": "This session changed no files.",
-    "prompt": "No prompt of this branch changed any files.",
-    "git": "Nothing differs from the last commit.",
+    "prompt": "No prompt on this branch changed files.",
+    "git": "No uncommitted changes.",
 }
 _NO_SCOPE = (
-    "/diff shows what the session changed, /diff prompt what the last prompt did, /diff git what git would."
+    "Unknown comparison. /diff shows the session's changes, /diff prompt those of the last "
+    "prompt, /diff git the uncommitted ones."
 )
 
 
@@ -118,7 +119,9 @@ class _OpenDiff:
         if shown is None or file is None:
             return
         if not file.place or not exists(Path(file.place)):
-            screen.show_note("it is not there any more" if file.place else file.why or "it cannot be opened")
+            screen.show_note(
+                "the file does not exist any more" if file.place else file.why or "the file cannot be opened"
+            )
             return
         line = screen.line or (await asyncio.to_thread(shown.patch, path)).first_line
         if problem := self._edit(Path(file.place), line):
@@ -132,20 +135,20 @@ class _OpenDiff:
             return
         patch = await asyncio.to_thread(shown.patch, path)
         if not patch.text:
-            screen.show_note(f"no patch: {patch.why or file.why or 'nothing is held of it'}")
+            screen.show_note(f"no patch copied: {patch.why or file.why or 'nothing is held of it'}")
             return
-        self._copy(patch.text, f"patch of {path}")
-        screen.show_note("copied" if patch.is_whole else f"copied, not all: {patch.why}")
+        self._copy(patch.text, f"copied the patch of {path}")
+        screen.show_note("copied" if patch.is_whole else f"copied a part of the patch: {patch.why}")
 
     async def _copy_all(self, screen: DiffScreen) -> None:
         if self._shown is None:
             return
         text, lacking = await asyncio.to_thread(self._shown.patches)
         if not text:
-            screen.show_note("no patch: these changes cannot be written as one")
+            screen.show_note("no patch copied: these changes cannot be written as a patch")
             return
-        self._copy(text, "patch of all files")
-        screen.show_note(f"copied without {len(lacking)}: {lacking[0]}" if lacking else "copied all")
+        self._copy(text, "copied the patch of all files")
+        screen.show_note(f"copied all except {len(lacking)}: {lacking[0]}" if lacking else "copied all files")
 
     def _file(self, path: str) -> FileDifference | None:
         files = self._shown.files if self._shown is not None else ()

@@ -51,7 +51,7 @@ class DiffView(msgspec.Struct, frozen=True, kw_only=True):
     title: str
     files: tuple[DiffFile, ...]
     note: str = ""
-    empty: str = "nothing changed"
+    empty: str = "no changed files"
 
 
 class DiffKeyboard(BlockKeyboard):
@@ -143,7 +143,7 @@ class DiffScreen(SearchedScreen):
         if 0 <= at < len(self.view.files):
             self.files.move_to(at)
         elif self.view.files:
-            self.show_note("the last file" if delta > 0 else "the first file")
+            self.show_note("this is the last file" if delta > 0 else "this is the first file")
 
     def next_or_hit(self, delta: int) -> None:
         """Moves to the next search hit during a search, else to the next file."""

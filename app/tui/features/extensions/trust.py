@@ -31,8 +31,8 @@ _OTHERS = (
     ListRow(id="no", title="Do not trust it", detail="and do not ask again"),
 )
 _TOO_MUCH = (
-    "Some of it is too large to check for changes. Remove what is not needed from the folder, or start with --approve "
-    "for a single run."
+    "Some of it is too large to check for changes. Remove large files from the folder, or "
+    "start with --approve to trust it for one run."
 )
 
 
@@ -94,7 +94,7 @@ async def ask_trust(
         return
     is_trusted = chosen.id == "yes"
     if is_trusted and trust_question_for(paths).fingerprint != question.fingerprint:
-        say("It changed while you were reading, so it is not trusted. /trust asks again.")
+        say("The folder changed while you were reading, so it is not trusted. /trust asks again.")
         return
     try:
         store_answer(paths, question, is_trusted=is_trusted)

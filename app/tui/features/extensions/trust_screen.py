@@ -72,7 +72,7 @@ class TrustScreen(QuestionScreen):
             return  # the question was answered meanwhile, and its widgets may be gone
         text = self.query_one("#text", Preview)
         self.has_seen_end = self.has_seen_end or text.scroll_offset.y + text.size.height >= text.row_count
-        self.query_one(RuleTitle).show(note="" if self.has_seen_end else self._by_key("there is more"))
+        self.query_one(RuleTitle).show(note="" if self.has_seen_end else self._by_key("more below"))
 
     def _by_key(self, what: str) -> str:
         key = key_label(keymap_of(self.app), "tui.select.pageDown", "PgDn")
@@ -98,8 +98,6 @@ class TrustScreen(QuestionScreen):
         elif not self.has_seen_end:
             self.query_one(RuleTitle).show(note=self._by_key("scroll to the end first"))
         elif not is_heard:
-            self.query_one(RuleTitle).show(
-                note=f"again, when you have read it: after {PAUSE:.0f} s without a key"
-            )
+            self.query_one(RuleTitle).show(note=f"press again after reading: {PAUSE:.0f} s without a key")
         else:
             self.dismiss(self._yes)

@@ -102,7 +102,7 @@ class JobsPage(msgspec.Struct, frozen=True):
     async def kill(self, job_id: str) -> None:
         """Ends a job (`/kill JOB`)."""
         job = self.session.jobs.kill(job_id, tell=True)
-        self.say(f"{job.id} is being ended.")
+        self.say(f"Stopping {job.id}.")
 
     async def pin(self, job_id: str) -> None:
         """Pins or unpins a job (`/pin JOB`); a pinned job continues after the session ends."""

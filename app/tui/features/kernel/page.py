@@ -44,7 +44,7 @@ class KernelPage(msgspec.Struct, frozen=True):
     async def _show(self) -> None:
         view = await self.cells.view()
         if view is None or view.state == "none":
-            self.say("No kernel runs. `$ 1 + 1` starts one, and so does the agent's first cell.")
+            self.say("No Python kernel is running. `$ 1 + 1` starts one, and so does the agent's first cell.")
             return
         picked = await pick(self.ask, "Kernel", rows_of(view))
         if picked is not None and picked.row.id == "restart":
@@ -53,9 +53,9 @@ class KernelPage(msgspec.Struct, frozen=True):
     async def _restart(self) -> None:
         was_there = await self.cells.restart()
         self.say(
-            "The kernel has stopped; the next cell starts with an empty namespace."
+            "The Python kernel was stopped; the next cell starts without variables."
             if was_there
-            else "No kernel runs."
+            else "No Python kernel is running."
         )
 
     async def _run(self, words: str) -> None:

@@ -40,7 +40,10 @@ _MOST_NAMES = 3000
 _LONGEST = 400
 """The maximum number of lines shown of a definition."""
 _PREVIEWED = 60
-_OFF = "There is no map of this folder: repositoryMaps.enabled is off, or its files are not on this machine."
+_OFF = (
+    "There is no repository map here: repositoryMaps.enabled is off in /settings, or the "
+    "files are on another machine."
+)
 
 
 class MapPage(msgspec.Struct):
@@ -185,11 +188,9 @@ class MapPage(msgspec.Struct):
         # Names that can only be code come before words that may be prose.
         known = sorted(await self.maps.known(names), key=lambda name: name.islower() and "_" not in name)
         if not known:
-            what = f"{names[0]} is no name" if len(names) == 1 else "No word in it is a name"
-            yet = " yet: its index is being made." if self.maps.is_incomplete else "."
-            self.say(
-                f"{what} that the map of the repository knows{yet}" if names else "There is no name in it."
-            )
+            what = f"{names[0]} is not a symbol" if len(names) == 1 else "No word in this block is a symbol"
+            yet = " yet: the index is still being built." if self.maps.is_incomplete else "."
+            self.say(f"{what} in the repository map{yet}" if names else "There is no symbol in this block.")
             return
         go = self.uses if uses else self.definition
         if len(known) == 1:

@@ -138,7 +138,11 @@ def _about(field: FormField) -> str:
     words = [field.description]
     if field.kind == "several":
         known = ", ".join(each.title for each in field.choices)
-        words.append(f"several, with commas between: {known}" if known else "several, with commas between")
+        words.append(
+            f"several values, separated by commas: {known}"
+            if known
+            else "several values, separated by commas"
+        )
     elif field.kind in ("number", "integer"):
         words.append("a whole number" if field.kind == "integer" else "a number")
     if field.is_required:

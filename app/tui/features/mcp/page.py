@@ -177,10 +177,10 @@ class McpPage(msgspec.Struct, frozen=True):
                     now = self.verbs.server(name).exposure
                     then = _EXPOSURES[(_EXPOSURES.index(now) + 1) % len(_EXPOSURES)]
                     self.verbs.changes.expose(name, then)
-                    note = "counts from the next prompt on"
+                    note = "applies from the next prompt"
                 case _:
                     await self.verbs.restart(name)
-                    note = f"{name} starts again when it is needed"
+                    note = f"{name} starts again on next use"
         except UserError as problem:
             note = one_line(str(problem).partition("\n")[0])
         if screen.is_there:
@@ -193,7 +193,7 @@ class McpPage(msgspec.Struct, frozen=True):
         """Shows one server's tools with the tokens that each costs."""
         view = self.verbs.server(name)
         if not view.tools:
-            self.say(f"{name} is {view.state}: its tools are not known. {one_line(view.reason)}".rstrip())
+            self.say(f"{name} is {view.state}, so its tools are not known. {one_line(view.reason)}".rstrip())
             return
         tools = {tool.name: tool for tool in view.tools}
         await pick(
@@ -264,7 +264,7 @@ def _tool_row(tool: ToolView) -> ListRow:
 
 
 def _tool_told(tool: ToolView) -> PreviewText:
-    parts = [PreviewPart(text=escape_controls(tool.description) or "It has no description.")]
+    parts = [PreviewPart(text=escape_controls(tool.description) or "No description.")]
     parts.append(PreviewPart(text=f"For rules and the model: {tool.full_name}", tone="muted"))
     return PreviewText(title=one_line(tool.title or tool.name), parts=tuple(parts))
 

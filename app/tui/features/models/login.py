@@ -19,13 +19,13 @@ from widgets.screens.dialogs import WaitScreen
 from widgets.transcript.blocks import NoteKind
 
 _SOURCES: dict[Source, str] = {
-    "run": "connected for this run",
-    "stored": "connected by a stored key",
-    "sign-in": "connected by an account",
+    "run": "connected with --api-key",
+    "stored": "connected with a stored API key",
+    "sign-in": "connected with an account",
     "extension": "connected by an extension",
-    "models.json": "connected by models.json",
-    "environment": "connected by the environment",
-    "surroundings": "connected by cloud credentials",
+    "models.json": "connected with models.json",
+    "environment": "connected with an environment variable",
+    "surroundings": "connected with cloud credentials",
 }
 
 
@@ -119,12 +119,12 @@ class LoginPage(msgspec.Struct, frozen=True):
         self.say(f"Checking the key with {title} …")
         checked = await self.check(provider, await self.credentials.of_key(provider, key))
         if checked.state == "refused":
-            self.say(f"{title} does not take this key, and it was not stored. {checked.text}", NoteKind.ERROR)
+            self.say(f"{title} rejected this key, so it was not stored. {checked.text}", NoteKind.ERROR)
             return False
         await self.credentials.store_key(provider, key)
         if checked.state == "unknown":
             self.say(
-                f"The key for {title} is stored, but could not be checked: {checked.text}",
+                f"The key for {title} is stored, but it could not be checked: {checked.text}",
                 NoteKind.WARNING,
             )
             return False
@@ -173,7 +173,7 @@ def _provider_row(credentials: Credentials, name: str) -> ListRow:
     """Returns a provider's row: how it is connected, or how it can be."""
     known, title = PROVIDERS.get(name), title_of(name)
     source, account = credentials.source(name), credentials.sign_ins.get(name)
-    words = f"{name} account sign in" if account is not None else name
+    words = f"{name} account sign-in" if account is not None else name
     if source is not None:
         return ListRow(
             id=name, title=title, words=words, badges=(Badge(text=_SOURCES[source], tone="success"),)

@@ -70,7 +70,7 @@ class ModelPage(msgspec.Struct, frozen=True):
         if picked.action == "app.models.save":
             self.keep("defaultProvider", provider)
             self.keep("defaultModel", model_id)
-            self.say(f"New sessions begin with {picked.row.id}.")
+            self.say(f"New sessions start with {picked.row.id}.")
 
     def _is_usable(self, provider: str, model_id: str) -> bool:
         model = self.models.catalogue.find(provider, model_id)
@@ -93,7 +93,7 @@ class ModelPage(msgspec.Struct, frozen=True):
         if not isinstance(screen, ModelScreen) or row is None:
             return
         provider = row.id.partition("/")[0]
-        screen.show_note(f"asking {provider} …")
+        screen.show_note(f"getting the model list of {provider} …")
         note = await self.look_up(provider)
         if screen.is_there:
             screen.show_models(model_rows(self.models), note)
@@ -114,13 +114,13 @@ class ModelPage(msgspec.Struct, frozen=True):
         await self.session.models.use_thinking(level)
         if picked.action == "app.thinking.save":
             self.keep("defaultThinkingLevel", level)
-            self.say(f"New sessions begin with thinking {level}.")
+            self.say(f"New sessions start with thinking {level}.")
 
     async def level_named(self, name: str) -> None:
         """Sets the thinking level (`/thinking LEVEL`)."""
         level = thinking_level(name)
         if level is None:
-            raise UserError(f"Levels for /thinking: {', '.join(THINKING_LEVELS)}.")
+            raise UserError(f"Unknown thinking level. Levels for /thinking: {', '.join(THINKING_LEVELS)}.")
         await self.session.models.use_thinking(level)
         self.say(f"Thinking: {self.models.thinking}")
 
@@ -132,7 +132,7 @@ class ModelPage(msgspec.Struct, frozen=True):
 
     def _tell_if_alone(self, changed: object) -> None:
         if changed is None:
-            self.say("No other model is available.")
+            self.say("No other model is available. /login connects another provider.")
 
     async def scope(self) -> None:
         """Chooses the models that ctrl+p cycles through, and saves them in the settings."""
@@ -145,7 +145,7 @@ class ModelPage(msgspec.Struct, frozen=True):
         chosen = screen.chosen
         choice.scope = select_scope(chosen, choice.catalogue, choice.credentials) if chosen else ()
         self.keep("enabledModels", chosen or None)
-        told = ", ".join(chosen) if chosen else "all that have credentials"
+        told = ", ".join(chosen) if chosen else "all connected models"
         self.say(f"Models to cycle through: {told}.")
 
     def _preview(self, row: ListRow) -> PreviewText:
@@ -167,23 +167,23 @@ class ModelPage(msgspec.Struct, frozen=True):
             known = PROVIDERS.get(model.provider)
             names = " or ".join((*known.bearer_env, *known.env)) if known else ""
             key = self.key_label("tui.select.confirm", "Enter")
-            by_key = f"connect it with {key}" if key else "connect it by /login"
+            by_key = f"connect with {key}" if key else "connect with /login"
             ways = f"Set {names}, or {by_key}." if names else f"{by_key[0].upper()}{by_key[1:]}."
             return [PreviewPart(text="No key", tone="warning"), PreviewPart(text=ways, tone="muted")]
         told = hint(known_state(model.provider, choice.catalogue, choice.credentials))
         return [
-            PreviewPart(text=f"Connected: {_SOURCES.get(source, source)}", tone="success"),
+            PreviewPart(text=f"Connected with {_SOURCES.get(source, source)}", tone="success"),
             *([PreviewPart(text=told, tone="muted")] if told else []),
         ]
 
 
 _SOURCES = {
-    "run": "the key of --api-key",
-    "stored": "a stored key",
+    "run": "--api-key",
+    "stored": "a stored API key",
     "sign-in": "an account",
     "extension": "a key of an extension",
     "environment": "a key in the environment",
-    "surroundings": "the credentials of this machine",
+    "surroundings": "this machine's credentials",
 }
 
 
@@ -221,7 +221,7 @@ def model_rows(choice: ModelChoice) -> list[ListRow]:
         rows.append(_row(model, current, is_usable=is_usable))
     unlisted_providers = [name for name in catalogue.unlisted_providers if not catalogue.models_of(name)]
     asking = [
-        ListRow(id=f"{name}/", title=name, detail="ask the server which models it has")
+        ListRow(id=f"{name}/", title=name, detail="ask the server for its models")
         for name in unlisted_providers
     ]
     if len({row.id.partition("/")[0] for row in ready}) > 1:

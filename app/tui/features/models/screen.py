@@ -67,7 +67,7 @@ class ModelScreen(PickerScreen):
         if action_id != "app.models.scope":
             super().action_act(action_id)
         elif not self._scoped:
-            self.show_note("no models are chosen yet: /scoped-models")
+            self.show_note("no models chosen for ctrl+p yet: /scoped-models")
         else:
             self.is_scoped = not self.is_scoped
             self._show_scope()
@@ -175,5 +175,6 @@ class ScopeScreen(PickerScreen):
     def _mark(self, keys: list[str]) -> None:
         self.chosen = keys
         self.show_rows(
-            self._ordered(), note=f"{len(keys)} marked" if keys else "none marked: cycle through all"
+            self._ordered(),
+            note=f"{len(keys)} marked" if keys else "none selected: ctrl+p cycles through all",
         )

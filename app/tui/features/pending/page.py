@@ -121,7 +121,7 @@ def staged_card(staged: StagedAction) -> Card:
         )
         for file in staged.files[:_MOST_SHOWN]
     ]
-    nothing = TextBlock(text="It changes no files; applying runs the action of the tool that staged it.")
+    nothing = TextBlock(text="Changes no files; applying runs the action of the tool that staged it.")
     return Card(
         title=one_line(staged.source_tool),
         subject=one_line(staged.label),

@@ -41,9 +41,11 @@ class NotesPage(msgspec.Struct, frozen=True):
                 )
                 for number, file in enumerate(files)
             ),
-            ListRow(id=_SEND, title="send it to the model", detail="not a note"),
+            ListRow(id=_SEND, title="send it to the model", detail="cancel"),
         ]
-        answer = await self.ask(QuestionScreen("A note for every session", _shown(files, line, paths), rows))
+        answer = await self.ask(
+            QuestionScreen("Save as a note for every session", _shown(files, line, paths), rows)
+        )
         if answer is None:
             return "kept"
         if answer.id == _SEND:
@@ -55,7 +57,7 @@ class NotesPage(msgspec.Struct, frozen=True):
             self.say(str(problem), NoteKind.ERROR)
             return "kept"
         self.reload()
-        self.say(f"Noted in {short_path(file.path, paths.home)}; it applies from the next request on.")
+        self.say(f"Saved in {short_path(file.path, paths.home)}; it applies from the next request.")
         return "noted"
 
 

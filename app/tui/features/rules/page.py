@@ -18,9 +18,9 @@ from widgets.screens.preview import PreviewPart, PreviewText
 
 _BUCKETS: tuple[tuple[RuleActivation, str], ...] = (
     ("always", "In every prompt"),
-    ("conditional", "When an answer matches"),
-    ("rulebook", "Named in the prompt, read or sent when needed"),
-    ("unreachable", "Never shown: no condition, alwaysApply, description or globs"),
+    ("conditional", "Applied when an answer matches"),
+    ("rulebook", "Listed in the prompt, loaded when needed"),
+    ("unreachable", "Never applied: no condition, alwaysApply, description or globs"),
 )
 
 
@@ -36,15 +36,15 @@ class RulesPage(msgspec.Struct, frozen=True):
     async def open(self) -> None:
         settings, paths, is_trusted = self.settings(), self.paths(), self.is_trusted()
         if not settings.enabled:
-            self.say("Rules are switched off: rules.enabled in /settings.")
+            self.say("Rules are switched off (rules.enabled in /settings).")
             return
         rules = await asyncio.to_thread(find_rules, paths, is_trusted=is_trusted, sources=settings.sources)
         if not (rules.rules or rules.shadowed or rules.problems):
-            theirs = "" if is_trusted else " The project's count once it is trusted: /trust."
-            self.say(f"There are no rules. They lie in .bayou/rules and ~/.bayou/agent/rules.{theirs}")
+            theirs = "" if is_trusted else " Project rules apply after you trust the project: /trust."
+            self.say(f"There are no rules. Put rule files into .bayou/rules or ~/.bayou/agent/rules.{theirs}")
             return
         by_id = {str(number): rule for number, rule in enumerate((*rules.rules, *rules.shadowed))}
-        note = "" if is_trusted else "the project is not trusted: its rules are left out"
+        note = "" if is_trusted else "the project is not trusted, so its rules are ignored"
         rows, current = _rows(rules, by_id, settings, paths), ""
         while True:
             screen = PickerScreen(

@@ -61,4 +61,4 @@ class ScreenPage:
             await self.screen.page(TRUST).open()
         for problem in self.screen.user_keys.read():
             say(problem, NoteKind.WARNING)
-        say("Context files, skills, prompts, extensions, settings, keys and themes were read again.")
+        say("Reloaded context files, skills, prompts, extensions, settings, keys and themes.")

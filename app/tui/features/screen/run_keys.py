@@ -45,7 +45,7 @@ class RunKeys(msgspec.Struct, frozen=True):
         if not moved and self.session.state.is_shell_running:
             key = self.key_label("app.interrupt", "Escape")
             stops = f"; {key} stops it" if key else ""
-            self.presenter.note(f"Your own command cannot be sent to the background{stops}.")
+            self.presenter.note(f"Your own command cannot move to the background{stops}.")
         elif not moved:
             self.presenter.note("No tool is running.")
 

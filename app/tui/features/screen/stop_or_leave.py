@@ -68,7 +68,7 @@ class StopOrLeave(msgspec.Struct):
             self.end()
         elif self.editor.model.is_blank:
             self._leaves_until = now + LAST_WARNING_SECONDS
-            self.tell(f"{key} again leaves", LAST_WARNING_SECONDS)
+            self.tell(f"press {key} again to quit", LAST_WARNING_SECONDS)
         else:
             self._leaves_until = now + DOUBLE_PRESS_SECONDS
             self.remember(self.editor.model.draft())

@@ -91,11 +91,11 @@ class SessionsPage(msgspec.Struct):
         """Imports a session file (`/import FILE`)."""
         if not name:
             raise UserError(
-                "Which file? /import FILE copies a session file (.jsonl) in and goes on with it; "
-                "sessions of pi come with `bayou import-pi`."
+                "No file given. /import FILE copies a session file (.jsonl) and continues it; `bayou "
+                "import-pi` imports sessions of pi."
             )
         if await self.bring_in(self.places.named(name)):
-            self.say(f"Copied in and opened: {self.session.state.file}")
+            self.say(f"Imported and opened: {self.session.state.file}")
 
     async def clone(self) -> None:
         if await clone_from(self.session, self.session.state.leaf_id):
@@ -114,7 +114,7 @@ class SessionsPage(msgspec.Struct):
             written = await asyncio.to_thread(self.session.export, target)
         except OSError as problem:
             raise UserError(f"{problem.filename or name}: {problem.strerror or problem}") from None
-        self.say(f"Written: {written}")
+        self.say(f"Exported to {written}")
 
     async def tell_counts(self) -> None:
         """Shows messages, tokens and cost of the session (`/session`)."""
@@ -125,9 +125,9 @@ class SessionsPage(msgspec.Struct):
             pluralized(stats.tool_calls, "tool call"),
         )
         told = {
-            "File": state.file or "(not kept)",
+            "File": state.file or "(not saved)",
             "Id": state.session_id,
-            "Messages": f"{stats.user_messages} of yours, {answers}, {calls}",
+            "Messages": f"{stats.user_messages} prompts, {answers}, {calls}",
             "Tokens": f"{usage.input:,} in, {usage.output:,} out, {usage.cache_read:,} from the cache",
             "Cost": format_dollars(usage.cost.total),
         }
@@ -186,7 +186,7 @@ class SessionsPage(msgspec.Struct):
                 excerpt = hit.excerpt.replace("\x01", "").replace("\x02", "")
                 found.setdefault(str(hit.session.path), one_line(excerpt))
             if screen.is_there:
-                screen.show_found(query, found, f"still to be read: {unread:,}" if unread else "")
+                screen.show_found(query, found, f"still indexing: {unread:,}" if unread else "")
 
         self._searching = asyncio.get_running_loop().create_task(look())
 
@@ -242,7 +242,7 @@ class SessionsPage(msgspec.Struct):
 
     async def _delete(self, path: Path, title: str) -> str:
         if path == self.session.state.file:
-            return "this one is open: /new first, then delete it"
+            return "this session is open: start another with /new, then delete it"
         await asyncio.to_thread(delete_session, path, self.places.root)
         key = self.key_label("app.session.undelete", "ctrl+z")
         return f"{key} brings it back: {one_line(title, 30)}" if key else f"deleted: {one_line(title, 30)}"
@@ -255,7 +255,7 @@ class SessionsPage(msgspec.Struct):
         path = await asyncio.to_thread(undo_delete, trash[0])
         await self._rows()
         summary = self._summaries.get(str(path))
-        return f"back again: {one_line(summary.title, 30) if summary else path.name}"
+        return f"restored: {(one_line(summary.title, 30) if summary else path.name)}"
 
     async def _rename(self, path: Path) -> str:
         summary = self._summaries[str(path)]

@@ -23,7 +23,9 @@ from widgets.transcript.blocks import NoteKind
 _READ = ListRow(id="read", title="Open it read-only", detail="look, search, copy, export")
 _COPIED = ListRow(id="here", title="Go on here", detail="with this folder's files")
 _FORK = ListRow(id="fork", title="Fork it here", detail="go on in a copy; the file stays as it is")
-_THERE = ListRow(id="there", title="Continue there", detail="tools, settings and prompt are that folder's")
+_THERE = ListRow(
+    id="there", title="Continue there", detail="with the tools, settings and prompt of that folder"
+)
 _HERE = ListRow(id="here", title="Go on here", detail="in the same file, with this folder's files")
 _CANCEL = ListRow(id="cancel", title="Cancel")
 
@@ -76,7 +78,7 @@ class SessionOpener(msgspec.Struct, frozen=True):
         to."""
         about = await asyncio.to_thread(self._elsewhere, path)
         if about is not None:
-            text = f"It is about {self._short(about)}. This is {self._short(self.session.cwd)}."
+            text = f"It belongs to {self._short(about)}. This is {self._short(self.session.cwd)}."
             answer = await self._ask("This session belongs to another folder", text, _THERE, _COPIED)
             if answer is None:
                 return False
@@ -129,7 +131,7 @@ class SessionOpener(msgspec.Struct, frozen=True):
         return await self._ask("This session is open elsewhere", text, _READ, _FORK)
 
     async def _ask_where(self, log: SessionLog, here: Path) -> str | None:
-        text = f"It is about {self._short(log.cwd)}. This is {self._short(here)}."
+        text = f"It belongs to {self._short(log.cwd)}. This is {self._short(here)}."
         return await self._ask("This session belongs to another folder", text, _THERE, _HERE, _FORK)
 
     async def _ask_gone(self, log: SessionLog) -> str | None:

@@ -55,7 +55,7 @@ def _count_and_age(one: SessionRow) -> str:
 
 def _empty(own: Mapping[str, str]) -> str:
     tab = key_label(own, "app.session.togglePath", "tab")
-    return f"no session fits; {tab} looks everywhere" if tab else "no session fits"
+    return f"no session matches; {tab} searches all folders" if tab else "no session matches"
 
 
 class SessionsScreen(PickerScreen):

@@ -45,7 +45,11 @@ class OwnShellPage(msgspec.Struct, frozen=True):
         if not self.verbs.is_wanted:
             return ""
         found = self.verbs.view()
-        return "Not read yet: the first command reads it." if found is None else self._told(found)
+        return (
+            "Not read yet: the first command reads your startup files."
+            if found is None
+            else self._told(found)
+        )
 
     def _told(self, found: ShellSnapshot) -> str:
         has = [
@@ -82,7 +86,7 @@ class OwnShellPage(msgspec.Struct, frozen=True):
 
     async def _answer(self, request: PickerScreen.ActionRequested) -> None:
         if request.action == AGAIN.id:
-            request.screen.show_note("reading your start-up files …")
+            request.screen.show_note("reading your startup files …")
             found, problem = await self._take()
             request.screen.show_rows(_rows(found), note=problem or self._note(found))
 

@@ -196,7 +196,7 @@ def in_words(value: str) -> str:
 
 def _told_source(setting: SettingRow) -> str:
     if setting.problems:
-        return "an error in its file"
+        return "error in its file"
     return setting.source if setting.source != "default" else ""
 
 

@@ -66,7 +66,7 @@ class SideLists:
     def toggle(self) -> None:
         """Shows or hides the panel, and saves the choice as the default."""
         if self._width < LEAST_WIDTH:
-            self._say(f"The side shows from {LEAST_WIDTH} columns on; here are {self._width}.")
+            self._say(f"The side panel needs {LEAST_WIDTH} columns; this terminal has {self._width}.")
         else:
             self._keep("sidePanel", None if self._is_wished else True)
 

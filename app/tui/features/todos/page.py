@@ -86,7 +86,7 @@ class TodosPage:
             return
         if self._session.todos.phases != before:
             self._say(
-                "The agent changed the list meanwhile, so it is left as it is now. /todos shows it.",
+                "The agent changed the list in the meantime, so your change was not saved. /todos shows it.",
                 NoteKind.WARNING,
             )
             return

@@ -59,7 +59,7 @@ _HEADINGS: dict[EntryKind, str] = {
     "shell": "Your command",
     "compaction": "Compaction",
     "summary": "Summary of a branch",
-    "custom": "For the model",
+    "custom": "Hidden message to the model",
     "change": "Change",
     "label": "Label",
 }
@@ -111,7 +111,7 @@ class TreeEntries:
         if isinstance(entry, CompactionEntry):
             return (Badge(text=f"compacted {tokens(entry.tokens_before)} tokens", tone="warning"),)
         if isinstance(entry, BranchSummaryEntry):
-            return (Badge(text="summary of a branch", tone="warning"),)
+            return (Badge(text="branch summary", tone="warning"),)
         message = entry.message if isinstance(entry, MessageEntry) else None
         found: list[Badge] = []
         if isinstance(message, AssistantMessage):
@@ -227,9 +227,7 @@ def text_of_entry(entry: Entry) -> str:
         case CustomEntry():
             return _of_files(entry) or entry.custom_type
         case ContextEditEntry():
-            return (
-                f"leaves out {entry.target_id}" if entry.replacement is None else f"edits {entry.target_id}"
-            )
+            return f"omits {entry.target_id}" if entry.replacement is None else f"edits {entry.target_id}"
         case MessageEntry(message=AssistantMessage() as message) if not message.text:
             return ", ".join(call.name for call in message.tool_calls) or message.stop_reason
         case CompactionEntry() | BranchSummaryEntry() | CustomMessageEntry() | MessageEntry():
@@ -244,7 +242,7 @@ def _of_files(entry: CustomEntry) -> str:
     """Returns what an entry records about files; empty for other entries."""
     files, restored = files_of(entry), restored_of(entry)
     if restored is not None:
-        return f"files put back: {restored.total}"
+        return f"files restored: {restored.total}"
     if files is None:
         return ""
     names = ", ".join(change.path for change in files.changes[:3])

@@ -33,7 +33,7 @@ _MEANS = {
         "A new session ends before this prompt, whose text comes back into the editor:",
     ),
     "clone": ("Clone this branch", "A new session with a copy of everything up to this entry:"),
-    "merge": ("Merge this branch", "A summary of the branch down to this entry goes into the present one:"),
+    "merge": ("Merge this branch", "Adds a summary of that branch to the current one:"),
 }
 T = TypeVar("T")
 
@@ -87,7 +87,7 @@ class TreePage(msgspec.Struct, frozen=True):
             case "go":
                 await self.go_to(entry_id, leave=screen.dismiss)
             case "fork" if (entry_id := self._prompt_above(entry_id)) == "":
-                screen.show_note("no prompt above; c clones up to here")
+                screen.show_note("no prompt above this entry; c clones up to here")
             case "fork" | "clone" | "merge" as action:
                 answer = await self._asked(action, entry_id)
                 if answer is not None and answer.id == "yes":
@@ -146,7 +146,7 @@ class TreePage(msgspec.Struct, frozen=True):
             return
         instructions = None
         if how == WITH_WORDS:
-            instructions = await ask_text(self.ask, "What should the summary say?")
+            instructions = await ask_text(self.ask, "What should the summary be about?")
             if instructions is None:
                 return
         choices = await self._of_files(entry_id)
@@ -177,7 +177,7 @@ class TreePage(msgspec.Struct, frozen=True):
         if how == "ask":
             count = sum(row.state in ("ready", "conflict") for row in plan.rows)
             put_back = f"{PUT_BACK} ({count})"
-            answer = await select(self.ask, "Files are not as they were there", (KEEP, put_back))
+            answer = await select(self.ask, "Files have changed since that point", (KEEP, put_back))
             if answer is None:
                 return None
             if answer == KEEP:
@@ -210,7 +210,7 @@ class TreePage(msgspec.Struct, frozen=True):
         branches = [_after(log.path_to(leaf), ancestor) for leaf in (one, other)]
         names = [_name(branch, log) for branch in branches]
         sides = [
-            _told(name or "nothing behind it", branch, files_changed(branch, self.session.tools.files_of))
+            _told(name or "no messages after it", branch, files_changed(branch, self.session.tools.files_of))
             for name, branch in zip(names, branches, strict=True)
         ]
         parted = text_of_entry(log.entry(ancestor)) if ancestor else "at the beginning"

@@ -59,7 +59,7 @@ def _key(id_: str, keys: str, action: str, description: str) -> Binding:
 
 def _empty(own: Mapping[str, str]) -> str:
     tab = key_label(own, "app.tree.filter.cycleForward", "tab")
-    return f"no entries here; {tab} shows others" if tab else "no entries here"
+    return f"no entries here; {tab} changes the filter" if tab else "no entries here"
 
 
 class TreeScreen(SheetScreen[None]):

@@ -51,7 +51,7 @@ class FilesPage(msgspec.Struct, frozen=True):
     async def _put_back(self, asked: RestoreRequest) -> None:
         plan = await self.session.restoring.preview(asked)
         if not plan.rows:
-            self.say("The files already match that point: nothing to restore.")
+            self.say("The files already match that point, so there is nothing to restore.")
             return
         choices = await self.choose(plan)
         if choices is None:
@@ -65,10 +65,10 @@ class FilesPage(msgspec.Struct, frozen=True):
         kept = [f"  {one.path}: {one.why}" for one in data.kept if one.why != "kept as it is"]
         lines = [restored_text(data)] if not data.total else []
         if kept and data.total:
-            lines.append("Not changed:" if len(kept) == 1 else "They stayed as they are:")
+            lines.append("Not changed:" if len(kept) == 1 else "Unchanged:")
         lines += kept[:20]
         if data.total:
-            lines.append("/undo takes that back." if data.undoes else "/redo takes that back.")
+            lines.append("/undo reverses this." if data.undoes else "/redo takes that back.")
         self.say("\n".join(lines))
 
     async def choose(self, plan: "RestorePlan") -> dict[str, Choice] | None:
@@ -112,7 +112,7 @@ _CHOICES: dict[str, Choice] = {"restore": "restore", "merge": "merge", "keep": "
 
 def _remarks(plan: "RestorePlan") -> list[str]:
     return [
-        f"git's head moved from {before} to {after} and stays there: only files are restored"
+        f"git's HEAD moved from {before} to {after} and is left there: only files are restored"
         for before, after in plan.heads
     ]
 

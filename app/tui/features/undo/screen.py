@@ -56,7 +56,7 @@ class ChangesScreen(PickerScreen):
         Binding("a", "all", "All or none", show=False, id="app.files.all"),
         Binding("m", "choice('merge')", "Merge", show=False, id="app.files.merge"),
         Binding("k", "choice('keep')", "Skip", show=False, id="app.files.keep"),
-        Binding("t", "choice('restore')", "Use the old version", show=False, id="app.files.take"),
+        Binding("t", "choice('restore')", "use the old version", show=False, id="app.files.take"),
     ]
 
     def __init__(

@@ -135,9 +135,9 @@ def test_taking_over_shows_asks_and_leaves_what_is_there(
         (["add", "x", "--header", "A", "--url", "https://x.example"], "needs NAME=VALUE"),
         (["add", "x", "--env", "A=1", "--url", "https://x.example"], "--env is for a command"),
         (["add", "x", "--exposure", "loud", "--", "x"], "--exposure is one of auto"),
-        (["add", "x", "--frob", "--", "x"], "--frob is not known"),
+        (["add", "x", "--frob", "--", "x"], "Unknown option: --frob"),
         (["get"], "Server name required. Usage: bayou mcp get NAME"),
-        (["frob"], "is not known"),
+        (["frob"], "Unknown command: bayou mcp frob"),
         (["import", "--yes"], "usage: bayou mcp import"),
     ],
 )

@@ -69,5 +69,5 @@ def test_files_are_listed_with_line_and_kind(folder: Path):
 
 def test_what_it_is_not_is_told(folder: Path):
     assert "mask [FILE" in bayou(folder, "--help").stdout
-    assert "is not known" in bayou(folder, "hide").stderr
+    assert "Unknown command" in bayou(folder, "hide").stderr
     assert "No such file" in bayou(folder, "mask", "nowhere").stderr

@@ -149,7 +149,7 @@ def test_a_map_of_a_folder_for_a_task(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["a.py", "--about", "x"], "is no folder"),
+        (["a.py", "--about", "x"], "is not a folder"),
         ([".", "--level", "full"], "--level is only for files"),
         ([".", "--tokens", "many"], "--tokens takes a number"),
         ([".", "--about"], "--about needs a value"),

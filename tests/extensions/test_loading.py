@@ -94,7 +94,7 @@ async def test_paths_of_flags_and_settings(paths: Paths, load_files, write):
         ("import asyncio\nasync def extension(api): await asyncio.Event().wait()", "did not answer within"),
         ("import asyncio\nasync def extension(api): raise asyncio.CancelledError", "it cancelled itself"),
         ("BAYOU_API = '>=2'\nraise ValueError", f"version >=2 of the extension API, but this bayou has {API_VERSION}"),
-        ("BAYOU_API = 'new'\n", "cannot be understood"),
+        ("BAYOU_API = 'new'\n", "is not valid"),
         ("def extension(): pass", "TypeError"),
         ("from . import helper", "ImportError"),
     ],

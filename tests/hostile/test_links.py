@@ -39,7 +39,7 @@ def test_a_context_file_that_leads_out_is_not_read(
     link(folder / name, secret)
     found = find_context_files(paths)
     assert found.files == ()
-    assert "leads out of" in found.problems[0]
+    assert "is a link out of" in found.problems[0]
 
 
 def test_nor_one_of_a_folder_above_that_leads_out_of_that(paths: Paths, folder: Path, secret: Path) -> None:
@@ -87,7 +87,7 @@ def test_a_theme_that_leads_out_is_not_read_and_told(paths: Paths, folder: Path,
     link(folder / "looks" / "other.json", secret)
     themes = find_themes(paths, is_trusted=True, more=[folder / "looks"])
     assert not {"leak", "other"} & set(themes.names)
-    assert len(themes.problems) == 2 and "leads out of" in themes.problems[0]
+    assert len(themes.problems) == 2 and "is a link out of" in themes.problems[0]
     assert not {"leak", "other"} & set(themes.refreshed().names)
 
 

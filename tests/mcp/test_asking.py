@@ -134,7 +134,7 @@ async def test_a_program_is_asked_field_by_field_and_again_where_an_answer_does_
     }
     assert [event.method for event in told.asked] == ["input", "input", "select"]
     assert "at least 2 characters" in str(told.asked[1].title)
-    assert "Never give a password" in str(told.asked[0].title)
+    assert "Never enter a password" in str(told.asked[0].title)
 
 
 async def test_a_program_that_closes_a_question_has_cancelled():

@@ -77,7 +77,7 @@ def test_a_file_that_leads_out_of_the_project_is_not_read(paths: Paths, put, tmp
     (paths.cwd / ".mcp.json").symlink_to(tmp_path / "elsewhere.json")
     found = merge_configured_servers(paths, is_trusted=True)
     assert found.servers == ()
-    assert "leads out of" in str(found.problems[0])
+    assert "is a link out of" in str(found.problems[0])
 
 
 def test_other_programs_words_are_read(paths: Paths):

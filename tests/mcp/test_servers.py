@@ -197,7 +197,9 @@ async def test_noise_is_kept_apart(place: Place):
 
 async def test_a_server_that_exits_says_why(place: Place):
     life = place.life("exit-in-start")
-    with pytest.raises(ServerUnavailable, match=r'docs is not available: it exited with 3 \("no config"\)\.'):
+    with pytest.raises(
+        ServerUnavailable, match=r'docs is not available: the program exited with code 3 \("no config"\)\.'
+    ):
         await life.link()
     assert life.state == "failed"
 
@@ -218,7 +220,9 @@ async def test_a_server_that_hangs_in_its_start_is_given_up_with_its_process(pla
 
 async def test_a_server_that_dies_in_a_call_is_started_anew_and_the_call_is_not_repeated(place: Place):
     life = place.life()
-    with pytest.raises(ConnectionLost, match=r'it exited with 7 \("out of memory"\).*not known'):
+    with pytest.raises(
+        ConnectionLost, match=r'the program exited with code 7 \("out of memory"\).*not known'
+    ):
         await life.call("die", {})
     assert life.state == "known"
     assert (await life.call("echo", {"text": "again"}))["content"][0]["text"] == "again"
@@ -247,10 +251,10 @@ async def test_three_failures_in_a_minute_and_it_is_left_alone_for_a_while(place
     for _ in range(3):
         with pytest.raises(ServerUnavailable):
             await life.link()
-    with pytest.raises(ServerUnavailable, match=r"Tried again in 30 s\.$"):
+    with pytest.raises(ServerUnavailable, match=r"Next attempt in 30 s\.$"):
         await life.link()
     place.now = 131.0
-    with pytest.raises(ServerUnavailable, match=r"Tried again in 60 s\.$"):
+    with pytest.raises(ServerUnavailable, match=r"Next attempt in 60 s\.$"):
         await life.link()
     await life.restart()
     assert life.wait_seconds == 0

@@ -149,7 +149,7 @@ async def test_a_flag_with_a_value_takes_it_in_both_spellings(tmp_path: Path, sp
         (["--house=", "hello"], "--house needs a value"),
         (["--loud=yes", "hello"], "--loud takes no value"),
         (["--hose", "York", "hello"], "Unknown option: --hose"),
-        (["--house", "York"], "There is no prompt"),
+        (["--house", "York"], "No prompt was given"),
     ],
 )
 async def test_a_flag_without_its_value_runs_nothing(tmp_path: Path, words: list[str], problem: str) -> None:

@@ -218,12 +218,12 @@ async def test_without_a_session_nothing_is_kept(tmp_path: Path) -> None:
             ["--thinking", "hard", "-p", "x"],
             "--thinking hard: not one of off, minimal, low, medium, high, xhigh, max.",
         ),
-        (["--continue", "--no-session"], "--continue and --no-session exclude each other."),
-        (["--session", "x", "--fork", "y"], "--fork and --session exclude each other."),
+        (["--continue", "--no-session"], "--continue and --no-session cannot be used together."),
+        (["--session", "x", "--fork", "y"], "--fork and --session cannot be used together."),
         (["--provider", "openai"], "--provider needs --model"),
         (["--cwd", "/nowhere/at/all", "-p", "x"], "--cwd /nowhere/at/all: there is no such folder."),
         (["--session", "no-such-session", "-p", "x"], "no-such-session"),
-        (["-p"], "There is no prompt."),
+        (["-p"], "No prompt was given."),
     ],
 )
 async def test_bad_command_lines_say_what_and_what_to_do(

@@ -82,7 +82,7 @@ async def test_a_prompt_is_sent_as_it_is_when_it_says_so(project: Path) -> None:
     assert OWN in json.dumps(await lines_until(process, type="agent_settled"))
     put(process, id="4", type="unmask")
     answer = (await lines_until(process, type="response", id="4"))[-1]
-    assert answer["success"] is False and "Nothing was masked" in answer["error"]
+    assert answer["success"] is False and "No prompt of this session was masked" in answer["error"]
     process.kill()
     await process.wait()
 

@@ -26,13 +26,13 @@ REFUSALS = {
     "paid": (402, {}, "billing_error", "Your credit balance is too low to access the API."),
 }
 STEPS = {
-    "key": ("ANTHROPIC_API_KEY of the environment", "/login anthropic gives another"),
+    "key": ("the environment variable ANTHROPIC_API_KEY", "/login anthropic gives another"),
     "limit": (f"anthropic accepts requests again {NOON}", "ctrl+l chooses a model of another provider"),
     "overflow": (
         "/context shows what fills the window",
         "ctrl+l chooses a model with a larger context window",
     ),
-    "gone": ("anthropic no longer has claude-opus-4-1", "ctrl+l chooses another"),
+    "gone": ("anthropic no longer offers claude-opus-4-1", "ctrl+l chooses another"),
     "paid": ("account needs credit", "/login anthropic signs in with another account"),
 }
 

@@ -238,7 +238,7 @@ async def test_a_broken_file_is_named_left_alone_and_not_shown(
     (*_, problem) = credentials.problems
     assert f"auth.json, {place}: " in problem and words in problem and "s3cret" not in problem
     assert await key_of(credentials, "openai") == "env", "bayou goes on without it"
-    with pytest.raises(CredentialError, match="left as it is"):
+    with pytest.raises(CredentialError, match="was not changed"):
         await credentials.store_key("groq", "k")
     assert path.read_text() == text
 

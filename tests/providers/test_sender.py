@@ -270,7 +270,7 @@ async def test_compressed_answers(name: str, squeeze: Callable[[bytes], bytes]):
 
 async def test_an_encoding_that_was_not_asked_for():
     message = await answered(HEAD + b"Content-Encoding: br\r\n\r\n" + BODY)
-    failed(message, "'br'", "not asked for")
+    failed(message, "'br'", "did not request")
 
 
 async def test_an_error_that_unpacks_to_a_gigabyte_is_read_no_further_than_it_is_of_use():

@@ -258,8 +258,8 @@ def test_a_rule_that_cannot_be_read_is_named_with_its_line_and_the_others_count(
     put(paths.settings_file, RULES)
     [problem] = effective_settings.follow()
     assert str(problem) == (
-        f"{paths.settings_file}:3: bash.interceptor.rules: the pattern of rule 2 cannot be read: "
-        "missing ) at position 1. It is passed over."
+        f"{paths.settings_file}:3: bash.interceptor.rules: the pattern of rule 2 is not a valid regular "
+        "expression: missing ) at position 1. It is ignored."
     )
     assert [rule.pattern for rule in effective_settings.settings.bash.interceptor.rules] == ["npm ", "("]
     assert effective_settings.problems == (problem,) and problem.key == "bash.interceptor.rules"

@@ -96,7 +96,7 @@ def test_skills_are_found_in_every_place_and_the_nearest_counts(paths: Paths, pu
     ("text", "reason"),
     [
         ("no frontmatter", "needs a block between two --- lines"),
-        ("---\nname: x\n", "never closed"),
+        ("---\nname: x\n", "has no closing"),
         (skill("Bad_Name"), "lower-case"),
         (skill("a" * 65), "at most 64"),
         (skill("ok", "''"), "the description is missing"),

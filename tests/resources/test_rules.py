@@ -101,7 +101,7 @@ def test_without_the_engine_a_rule_with_a_condition_is_left_out_and_told(
     rules = find_rules(paths, is_trusted=False)
     assert list(by_name(rules)) == ["b"]
     assert (
-        "the rule a is left out" in rules.problems[0] and "the library regex is missing" in rules.problems[0]
+        "the rule a is ignored" in rules.problems[0] and "the library regex is missing" in rules.problems[0]
     )
 
 

@@ -102,7 +102,7 @@ def test_a_copy_saves_what_stands_below_a_damaged_first_line(
     assert len(copy.entries) == 7 and len(copy.project().messages) == 5
     assert copy.header.cwd == "/project" and source.read_bytes() == before
     (tmp_path / "junk.jsonl").write_bytes(b'junk\n{"type":"x"}\n')
-    with pytest.raises(NotASession, match="Nothing in it"):
+    with pytest.raises(NotASession, match="It contains no readable session"):
         copy_session(tmp_path / "junk.jsonl", tmp_path / "there", tmp_path)
 
 

@@ -124,7 +124,7 @@ def test_what_is_wrong_with_the_file_is_told_line_by_line(home: Path) -> None:
     )
     found = read_keymap(file, PLACES)
     told = "\n".join(found.problems)
-    assert "no action 'no.such.action'" in told
+    assert "unknown action 'no.such.action'" in told
     assert "app.palette: give a key" in told
     assert "ctrl+t is assigned to both" in told and "app.thinking.toggle" in told
     assert found.conflicts["app.model.select"] == "ctrl+t is also app.thinking.toggle"

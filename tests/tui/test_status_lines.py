@@ -104,7 +104,7 @@ async def test_a_retry_is_counted_down_and_a_silence_told(home: Path) -> None:
         app.status.note(ProviderRequestPrepared(request_id="r", session_id="s", message_ids=()))
         app.status.note(ProviderWaiting(state="stalled", seconds=30))
         await pilot.pause()
-        assert "Nothing more from scripted, gives up in 30 s" in app.screen_text
+        assert "No further response from scripted, gives up in 30 s" in app.screen_text
         app.status.note(ProviderWaiting(state="flowing", seconds=0))
         await pilot.pause()
         assert "No further response" not in app.screen_text

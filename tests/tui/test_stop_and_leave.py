@@ -60,7 +60,7 @@ class Way(NamedTuple):
 
 def press_once(shown: Terminal) -> None:
     shown.press("\x03")
-    shown.until(lambda: "again leaves" in shown.screen or shown.process.poll() is not None)
+    shown.until(lambda: "again to quit" in shown.screen or shown.process.poll() is not None)
 
 
 def open_palette(shown: Terminal) -> None:

@@ -135,7 +135,7 @@ async def test_rpc_and_the_python_client(told: Told) -> None:
         assert last["title"] == "Changed by “make it two”" and "-one\n+two\n" in last.get("patch", "")
         earlier = await bayou.get_diff("prompt", entry_id=last.get("older"), patch=False)
         assert "patch" not in earlier and earlier.get("note") == "prompt 1 of 2"
-        with pytest.raises(RpcError, match="no git repository"):
+        with pytest.raises(RpcError, match="not a git repository"):
             await bayou.get_diff("git")
         changes = await bayou.get_file_changes()
         assert [row["deed"] for row in changes] == ["is removed", "is removed"]

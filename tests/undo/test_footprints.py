@@ -371,4 +371,4 @@ async def test_too_many_files_without_git_are_said_to_be_too_many(
 ) -> None:
     monkeypatch.setattr("app.undo.scanners.MAX_FILES", 5)
     done = await Place(root, "plain").run(lambda: (root / "clean0.txt").write_text("x"))
-    assert [one.path for one in done.uncovered] == ["."] and "no git repository" in done.uncovered[0].why
+    assert [one.path for one in done.uncovered] == ["."] and "not a git repository" in done.uncovered[0].why

@@ -279,7 +279,7 @@ async def test_what_a_crash_left_is_in_the_session_when_it_is_opened_again(page:
     told = " ".join(again.scene.assembled.problems)
     assert (
         "while edit changed 1 file" in told
-        and "while bash ran. What it changed meanwhile is not known" in told
+        and "while bash ran. Its later file changes are not recorded" in told
     )
     changed, ran = (files_of(entry) for entry in again.custom(FILES_ENTRY_TYPE)[-2:])
     assert changed is not None and changed.interrupted and [one.path for one in changed.changes] == ["a.txt"]

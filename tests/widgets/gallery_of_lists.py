@@ -60,9 +60,7 @@ def servers() -> ServersScreen:
 
 
 def form() -> FormScreen:
-    message = (
-        "Which [b]boat[/b] shall be booked?\nNever give a password or a key here: they see what you type."
-    )
+    message = "Which [b]boat[/b] shall be booked?\nNever enter a password or key here: the server sees what you type."
     return FormScreen(
         "harbour asks",
         message,

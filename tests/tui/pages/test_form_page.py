@@ -41,7 +41,7 @@ async def armed(person: Person) -> None:
 async def test_fields_are_filled_in_checked_and_sent() -> None:
     asked = question(requestedSchema=SCHEMA)
     async with at_the_keyboard() as person, person.asked(page_of(person).answer(asked)):
-        await person.sees_soon("docs asks", "Which [b]boat[/b]?", "Never give a password", "Your name")
+        await person.sees_soon("docs asks", "Which [b]boat[/b]?", "Never enter a password", "Your name")
         await armed(person)
         await person.press("s")
         await person.sees_soon("does not fit")

@@ -101,10 +101,10 @@ async def test_escape_leaves_a_command_that_is_being_written(tmp_path: Path) -> 
 async def test_an_empty_editor_warns_before_the_second_key_leaves(tmp_path: Path) -> None:
     async with at_the_desk(Play(tmp_path)) as desk:
         desk.clear()
-        assert desk.done == ["Ctrl+C again leaves"]
+        assert desk.done == ["press Ctrl+C again to quit"]
         desk.person.clock.now += LAST_WARNING_SECONDS
         desk.clear()
-        assert desk.done == ["Ctrl+C again leaves"] * 2
+        assert desk.done == ["press Ctrl+C again to quit"] * 2
         desk.clear()
         assert desk.done[-1] == "left"
 

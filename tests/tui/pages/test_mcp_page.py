@@ -58,7 +58,7 @@ async def test_servers_are_tested_switched_exposed_and_opened_by_keys(desk: Desk
     async with at_the_keyboard(size=(120, 40)) as person, person.asked(page_of(desk, person, opened).open()):
         await person.sees_soon("MCP servers", "docs", "broken", "new")
         await person.press("t")
-        await person.sees_soon("failed", "no config", "it exited with 3")
+        await person.sees_soon("failed", "no config", "the program exited with code 3")
         await person.press("down", "t")
         await person.sees_soon("docs answers", "ready", "11 tools")
         assert "hunter2" not in person.sees
@@ -106,11 +106,11 @@ async def test_what_stands_behind_the_command_is_done_and_told_in_words(desk: De
     for words in (
         'Testing connection to "docs"…',
         '✓ Successfully connected to "docs"',
-        'Failed to connect to "broken": it exited with 3 ("no config")',
+        'Failed to connect to "broken": the program exited with code 3 ("no config")',
         "Server name required. Usage: /mcp test <name>",
         'Server "nobody" not found.',
         "Tip: Run /mcp list to see available servers.",
-        "/mcp frob is not known. There is: list, test,",
+        "Unknown command: /mcp frob. Commands: list, test,",
         'Server "docs" is disabled (',
         'Server "docs" is disabled. Run /mcp enable docs first.',
         "is a program on this machine, so it needs no sign-in",

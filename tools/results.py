@@ -182,3 +182,6 @@ class Card(_Value, frozen=True, kw_only=True):
     summary: str = ""
     """The outcome in a few words: `120 of 3,400 lines`, `exit 1`, `+3 -1`."""
     blocks: tuple[Block, ...] = ()
+    last_lines: tuple[str, ...] = ()
+    """The last lines of what was computed or said, shown while the card is closed; empty where a result is no news, as
+    of a read."""

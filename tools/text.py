@@ -111,3 +111,12 @@ def reveal_hidden_characters(text: str) -> str:
 def _character_name(character: str) -> str:
     is_unseen = character in _INVISIBLE or unicodedata.category(character) in _INVISIBLE_CATEGORIES
     return f"<U+{ord(character):04X}>" if is_unseen and character != " " else character
+
+
+_MAX_LAST_LINES_CHARS = 4_000
+
+
+def last_lines(text: str, count: int = 3) -> tuple[str, ...]:
+    """Returns the last lines that are not empty, each as a line without control characters."""
+    lines = (one_line(line.expandtabs()).rstrip() for line in text[-_MAX_LAST_LINES_CHARS:].split("\n"))
+    return tuple([line for line in lines if line.strip()][-count:])

@@ -26,7 +26,7 @@ from tools.results import Card, ImageBlock, ImagePart, TextBlock, TextPart, Tool
 from tools.running.box_notes import change_notes, late_keys_note
 from tools.running.commands import finish_despite_cancellation
 from tools.schema import schema_of
-from tools.text import escape_controls, one_line
+from tools.text import escape_controls, last_lines, one_line
 from tools.workspace import workspace_of
 
 if TYPE_CHECKING:
@@ -488,7 +488,7 @@ def show_call(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
     given = arguments.get("arguments")
     given = given if isinstance(given, Mapping) else {}
     title = f"{arguments.get('server', 'mcp')} · {arguments.get('tool', '')}"
-    return Card(title=one_line(title), subject=_subject(given), blocks=_blocks(result))
+    return _call_card(title, given, result)
 
 
 def show_resource(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
@@ -499,9 +499,14 @@ def show_resource(arguments: Mapping[str, Any], result: ToolResult | None) -> Ca
 
 def display_name(server: str, name: str) -> Callable[[Mapping[str, Any], ToolResult | None], Card]:
     def show(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
-        return Card(title=one_line(f"{server} · {name}"), subject=_subject(arguments), blocks=_blocks(result))
+        return _call_card(f"{server} · {name}", arguments, result)
 
     return show
+
+
+def _call_card(title: str, arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
+    shown = last_lines(result.text) if result is not None and not result.is_error else ()
+    return Card(title=one_line(title), subject=_subject(arguments), blocks=_blocks(result), last_lines=shown)
 
 
 def _subject(arguments: Mapping[str, Any]) -> str:

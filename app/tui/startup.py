@@ -29,6 +29,7 @@ from app.tui.display_settings import ShownSettings
 from app.tui.features.extensions.feature import TRUST
 from app.tui.features.permissions.feature import APPROVALS
 from app.tui.features.sessions.feature import RESUME, SESSIONS
+from app.tui.features.todos.feature import TODO_LIST
 from app.tui.keys.action_table import ActionTable
 from app.tui.keys.keymap import spelled
 from app.tui.page_protocols import KeyLabel
@@ -83,6 +84,8 @@ class StartOptions(msgspec.Struct, frozen=True, kw_only=True):
         key_problems = app.prompt.user_keys.read()
         app.session.subscribe(app.presenter.show)
         app.presenter.show_all()
+        if app.session.log.entries:
+            app.register.page(TODO_LIST).show()
         if not app.assembled.effective_settings.settings.display.quiet_startup and bars.is_offline_session(
             app.session
         ):

@@ -21,7 +21,6 @@ BOUNDARIES = {
     "app/cli/process_protection.py": "runs before anything else is imported, to protect the process's memory",
     "app/modes/acp/line_log.py": "loaded late, with what knows secrets",
     "app/modes/acp/serve.py": "the face as the command line loads it",
-    "app/engine/jobs/job_notices.py": "brings together the core and the jobs, which do not know it",
     "app/engine/session_notes.py": "a subject of a session",
     "app/engine/tree/compaction.py": "a subject of a session",
     "app/providers/offline/tour.py": "the recorded tour as data",

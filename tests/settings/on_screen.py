@@ -321,6 +321,19 @@ async def escapes(seat: Seat) -> Any:
     return await left(seat)
 
 
+@ON_SCREEN.add("ctrlCStops", False, True)
+async def interrupts(seat: Seat) -> Any:
+    await seat.app.is_ready.wait()
+    await submit(seat.app, seat.pilot, "! sleep 30")
+    await seat.app.settling_until(seat.pilot, lambda: seat.app.session.state.is_busy)
+    await seat.pilot.press("ctrl+c")
+    for _ in range(20):
+        await seat.pilot.pause(0.05)
+    is_stopped = not seat.app.session.state.is_busy
+    await seat.app.session.abort()
+    return is_stopped
+
+
 @ON_SCREEN.add("treeFilterMode", "default", "all")
 async def tree_filter(seat: Seat) -> Any:
     await seat.prompt("go")

@@ -349,6 +349,8 @@ async def test_the_mode_is_cycled_and_shown(tmp_path: Path) -> None:
             await pilot.press("alt+m")
             await pilot.pause()
             seen.append(app.session.permissions.rules.mode)
+            assert f"Permissions: {seen[-1]}" in app.screen_text
+            assert app.transcript.last_block is None, "a change of mode is no part of the conversation"
         assert seen == ["auto-edit", "full", "read-only", "ask"]
 
 

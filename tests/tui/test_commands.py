@@ -41,6 +41,22 @@ async def test_what_another_program_calls_it_is_understood(typed: str, meant: st
         await app.settling_until(pilot, lambda: f"Did you mean /{meant}?" in app.screen_text)
 
 
+@pytest.mark.parametrize(
+    ("typed", "page", "shown"), [("cost", "usage", "Usage"), ("tools", "context", "Context")]
+)
+async def test_a_page_of_another_program_opens_the_one_that_has_it(
+    typed: str, page: str, shown: str, home: Path
+) -> None:
+    app = make_app(home, say("sent"))
+    async with app.run_test(size=(100, 30)) as pilot:
+        await app.is_ready.wait()
+        app.editor.set_text(f"/{typed}")
+        await pilot.press("enter")
+        await app.settling_until(pilot, lambda: f"─ {shown} " in app.screen_text)
+        await pilot.press("escape")
+        await app.settling_until(pilot, lambda: f"/{typed} is /{page} here." in app.screen_text)
+
+
 async def test_everything_that_can_be_written_is_told(home: Path) -> None:
     wanted = {
         *("settings", "model", "tree", "thinking", "scoped-models", "export", "import", "copy", "name"),

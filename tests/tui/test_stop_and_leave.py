@@ -89,9 +89,13 @@ def leave(shown: Terminal, way: str) -> None:
     how.get_ready(shown)
     began = time.monotonic()
     how.leave(shown)
+    is_answered = False
     while shown.process.poll() is None:
         assert time.monotonic() - began < LIMIT, f"it hangs. The screen:\n{shown.screen}"
         shown.read()
+        if "Leave and end them" in shown.screen and not is_answered:
+            is_answered = True
+            shown.press("1")
     print(f"{way}: {time.monotonic() - began:.2f} s")
     if way != "closed terminal":
         while shown.read():

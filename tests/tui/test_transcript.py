@@ -267,3 +267,19 @@ async def test_ctrl_o_goes_from_lines_to_previews_to_all_and_all_is_paged(home: 
         assert "more lines below" in app.screen_text
         await pilot.press("ctrl+o")
         assert transcript.virtual_size.height == height
+
+
+async def test_the_last_lines_of_a_successful_command_are_on_the_page(tmp_path: Path) -> None:
+    command = "seq 20; echo; echo 'No module named pytest'; echo"
+    app = make_app(tmp_path, call("bash", command=command), say("All tests pass."))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await app.is_ready.wait()
+        await submit(app, pilot, "test it")
+        await settled(app, pilot)
+        rows = [row.strip() for row in app.screen_text.splitlines()]
+        at = rows.index("│ No module named pytest")
+        assert rows[at - 2 : at] == ["│ 19", "│ 20"] and rows[at - 3].startswith("✓ bash seq 20")
+        await pilot.press("ctrl+o")
+        await app.settling_until(
+            pilot, lambda: "16 more lines" in app.screen_text or "│ 18" in app.screen_text
+        )

@@ -21,7 +21,7 @@ from tools.results import (
     TreeNode,
 )
 from tools.running.watching import files_summary
-from tools.text import escape_controls, one_line
+from tools.text import escape_controls, last_lines, one_line
 
 FOLDED_LINES = 8
 """Lines of the code shown above the output."""
@@ -41,7 +41,10 @@ def eval_card(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
         return Card(title="eval", subject=subject, summary="", blocks=tuple(blocks))
     blocks += _call_blocks(result.details)
     blocks += output_blocks(result)
-    return Card(title="eval", subject=subject, summary=_summary(result), blocks=tuple(blocks))
+    shown = last_lines(result.text) if not result.is_error else ()
+    return Card(
+        title="eval", subject=subject, summary=_summary(result), blocks=tuple(blocks), last_lines=shown
+    )
 
 
 def output_blocks(result: ToolResult) -> list[Block]:

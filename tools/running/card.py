@@ -12,7 +12,7 @@ from tools.results import Card, CommandBlock, ToolResult, text_result
 from tools.running.colours import stored_colours
 from tools.running.rolling import RollingOutput
 from tools.running.watching import files_summary
-from tools.text import escape_controls
+from tools.text import escape_controls, last_lines
 
 _COLOURS: Final = "colours"
 _EXIT_LINE = late(r"\n\n(Command (?:exited with code (\d+).*|aborted|timed out after .*))\Z")
@@ -48,7 +48,8 @@ def command_card(arguments: Mapping[str, Any], result: ToolResult | None) -> Car
     summary = ", ".join(part for part in (summary, files_summary(result.details)) if part)
     colours = stored_colours(result.details)
     block = CommandBlock(command=command, output=output, exit_code=code, note=note, colours=colours)
-    return Card(title="bash", subject=subject, summary=summary, blocks=(block,))
+    shown = last_lines(output) if code == 0 and not job else ()
+    return Card(title="bash", subject=subject, summary=summary, blocks=(block,), last_lines=shown)
 
 
 def _is_finished(result: ToolResult) -> bool:

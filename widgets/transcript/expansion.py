@@ -7,18 +7,20 @@ from tools.results import CommandBlock, DiffBlock
 from widgets.transcript.blocks import Block, CardBlock, CardState, ReplyBlock
 from widgets.transcript.markdown.diagram import Diagrams
 
-AutoOpenCards = Literal["never", "errors", "edits", "always"]
+AutoOpenCards = Literal["never", "errors", "edits", "results", "always"]
 
 
 class Extent(IntEnum):
     """How much of a block is shown; each value shows more than the previous."""
 
     CLOSED = 0
-    PREVIEW = 1
+    RESULT = 1
+    """The last lines of a result."""
+    PREVIEW = 2
     """The first lines, or the last ones of a command's output."""
-    ALL = 2
+    ALL = 3
     """Shows as much as is readable in place; the rest is on a separate screen."""
-    WHOLE = 3
+    WHOLE = 4
     """Everything, where a search found something in it."""
 
 
@@ -56,12 +58,15 @@ class Expansion(NamedTuple):
                 return Extent.CLOSED
             case "always":
                 return Extent.ALL
-            case "errors" | "edits":
-                is_edit = self.cards == "edits" and any(
+            case "errors" | "edits" | "results":
+                is_edit = self.cards != "errors" and any(
                     isinstance(one, DiffBlock) for one in block.card.blocks
                 )
                 is_shown = block.state is CardState.FAILED or _has_output(block)
-                return Extent.PREVIEW if is_edit or is_shown else Extent.CLOSED
+                if is_edit or is_shown:
+                    return Extent.PREVIEW
+                is_result = self.cards == "results" and block.state is CardState.DONE
+                return Extent.RESULT if is_result and block.card.last_lines else Extent.CLOSED
             case _:
                 assert_never(self.cards)
 

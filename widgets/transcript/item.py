@@ -190,9 +190,9 @@ class Item:
         now = self.extent(expansion)
         if wanted is not None:
             pass
-        elif now in (Extent.CLOSED, Extent.PREVIEW) and isinstance(self.block, CardBlock | CustomBlock):
+        elif now <= Extent.PREVIEW and isinstance(self.block, CardBlock | CustomBlock):
             more = cards.shows_less(self.block.card)
-            wanted = Extent.PREVIEW if more and now is Extent.CLOSED else Extent.ALL
+            wanted = Extent.PREVIEW if more and now < Extent.PREVIEW else Extent.ALL
         else:
             wanted = Extent.CLOSED if now else Extent.ALL
         self.expanded = wanted

@@ -10,6 +10,7 @@ from widgets.key_table import Key, KeyTable
 from widgets.transcript import messages
 from widgets.transcript.blocks import CardBlock, CustomBlock, UserBlock, map_in
 from widgets.transcript.column import Column
+from widgets.transcript.expansion import Extent
 from widgets.transcript.leaves.code import CodeLeaf
 from widgets.transcript.overlay import Overlay
 from widgets.transcript.pointing import selected_text
@@ -192,7 +193,7 @@ class Keyboard:
         outline = map_in(item.block)
         if outline is not None and outline.symbols:
             self.widget.post_message(messages.SymbolsRequested(outline))
-        elif is_card and item.can_expand and not item.extent(self.column.expansion):
+        elif is_card and item.can_expand and item.extent(self.column.expansion) <= Extent.RESULT:
             self.viewport.toggle(item)
         else:
             self.show_whole(item)

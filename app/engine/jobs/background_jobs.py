@@ -60,9 +60,12 @@ class JobTable:
         tell_agent: Callable[[Job], Awaitable[bool]],
         publish_now: Callable[[Event], None],
         *,
+        record_lost: Callable[[Job], None] = lambda job: None,
         is_waited_for: bool = False,
     ) -> None:
+        """`record_lost`: writes into the session that a job has ended with it, for when the session goes on."""
         self._tell_agent = tell_agent
+        self._record_lost = record_lost
         self._publish_now = publish_now
         self.is_waited_for = is_waited_for
         self._jobs: dict[str, Job] = {}
@@ -164,6 +167,8 @@ class JobTable:
             self.kill(job.id)
         if ending:
             await asyncio.wait([asyncio.ensure_future(job.has_ended.wait()) for job in ending], timeout=5)
+        for job in ending:
+            self._record_lost(job)
         for job in self._jobs.values():
             if job.task is not None and not (keep_pinned and job.is_pinned):
                 job.task.cancel()  # its end is not reported any more

@@ -2,6 +2,7 @@
 
 import msgspec
 
+from app.engine.core.conversation import Conversation
 from app.engine.core.delivery import Deliveries, SendMessage
 from app.engine.core.event_bus import EventBus
 from app.engine.core.options import SessionOptions
@@ -14,7 +15,26 @@ from app.values.messages import CustomMessage
 def job_table(core: SessionCore, send: SendMessage) -> JobTable:
     """Returns the job table of a session; ended jobs are reported to the agent."""
     results = JobNotices(send=send, deliveries=core.deliveries, options=core.options, telling=core.telling)
-    return JobTable(results.tell, core.telling.publish_now, is_waited_for=core.options.ends_with_answer)
+    return JobTable(
+        results.tell,
+        core.telling.publish_now,
+        record_lost=lambda job: _record_lost(core.conversation, job),
+        is_waited_for=core.options.ends_with_answer,
+    )
+
+
+def _record_lost(conversation: Conversation, job: Job) -> None:
+    """Records that a job has ended because its session was left, so that a resumed agent does not wait."""
+    if conversation.log.is_read_only:
+        return
+    conversation.record(
+        CustomMessage(
+            custom_type=RESULT_MESSAGE,
+            content=f"Background {job.id} ({job.title}) was ended when the session was left. It has no result, and "
+            "none will come; start it again if it is still needed.",
+            details={"jobId": job.id, "title": job.title, "state": "killed", "toolCallId": job.call_id},
+        )
+    )
 
 
 class JobNotices(msgspec.Struct, frozen=True, kw_only=True):

@@ -132,6 +132,13 @@ class InteractionSettings(SettingsGroup, frozen=True, kw_only=True):
         Literal["tree", "fork", "none"],
         Meta(title="Escape twice", description="What pressing Escape twice opens when the editor is empty."),
     ] = "tree"
+    ctrl_c_stops: Annotated[
+        bool,
+        Meta(
+            title="Ctrl+C stops the agent",
+            description="On an empty editor Ctrl+C stops the agent, and the second press quits.",
+        ),
+    ] = True
     tree_filter_mode: Annotated[
         Literal["default", "no-tools", "user-only", "labeled-only", "all"],
         Meta(title="Session tree filter", description="Which entries the session tree shows when it opens."),

@@ -93,13 +93,14 @@ class DisplaySettings(SettingsGroup, frozen=True, kw_only=True):
         ),
     ] = False
     expand_tools: Annotated[
-        Literal["never", "errors", "edits", "always"],
+        Literal["never", "errors", "edits", "results", "always"],
         Meta(
             title="Open tool cards",
             description="Tool cards that open automatically. `never`: none. `errors`: failed calls and running "
-            "commands. `edits`: file changes too. `always`: all.",
+            "commands. `edits`: file changes too. `results`: also the last three lines of commands, cells and MCP "
+            "calls. `always`: all.",
         ),
-    ] = "edits"
+    ] = "results"
 
 
 class MarkdownSettings(SettingsGroup, frozen=True, kw_only=True):

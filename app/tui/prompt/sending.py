@@ -32,6 +32,11 @@ _USUAL_ELSEWHERE = {
     **{"share": "export", "history": "resume", "sessions": "resume", "rewind": "tree"},
 }
 """Aliases for commands of other agents."""
+_PAGES_ELSEWHERE = {
+    **{"cost": "usage", "stats": "usage", "status": "session", "doctor": "session", "agents": "jobs"},
+    **{"skills": "context", "tools": "context", "memory": "context"},
+}
+"""Pages of other agents, each with the page here that has the same."""
 DeliverWhenBusy = Literal["steer", "follow_up"]
 """How a prompt is delivered while the agent works: into the current run or after it."""
 
@@ -75,7 +80,7 @@ class Sending(msgspec.Struct, frozen=True):
             if became == "kept":
                 self._give_back(draft)
             return
-        if text.startswith("/") and await self.run_slash(text):
+        if text.startswith("/") and await self.run_slash(self._here(text)):
             self.status.refresh_all()
             return
         if (unknown := self._unknown_command(text)) is not None:
@@ -106,6 +111,15 @@ class Sending(msgspec.Struct, frozen=True):
         except UserError as problem:
             self.presenter.note(words_of(problem, self.key_label), NoteKind.ERROR)
             self._give_back(UnsentPrompt(text=text))
+
+    def _here(self, text: str) -> str:
+        """Returns the command for a page that other agents have under another name, and says which it is."""
+        found = _COMMAND.match(text)
+        page = _PAGES_ELSEWHERE.get(found[1]) if found is not None else None
+        if found is None or page is None or found[1] in [name for name, _ in self.command_names()]:
+            return text
+        self.presenter.note(f"/{found[1]} is /{page} here.")
+        return f"/{page}"
 
     def _unknown_command(self, text: str) -> str | None:
         """Returns an error for a mistyped command, so that it is not sent to the model."""

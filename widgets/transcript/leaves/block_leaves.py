@@ -251,6 +251,8 @@ def _opened(card: Card, extent: Extent, *, is_running: bool, is_whole: bool) -> 
     match extent:
         case Extent.CLOSED:
             return []
+        case Extent.RESULT:
+            return barred([OneLine([(clean(line), "output")], flexible=0) for line in card.last_lines])
         case Extent.PREVIEW:
             return barred(cards.preview(card))
         case Extent.ALL | Extent.WHOLE:
@@ -413,6 +415,8 @@ def size(block: Block, extent: Extent) -> Size:
             return _sum(2 * len(block.parts) - 1 - len(texts), texts)
         case CustomBlock(peek=peek) if peek and not extent:
             return _sum(2, raw_text(block).split("\n", peek)[:peek])
+        case CardBlock(card=card) if extent is Extent.RESULT:
+            return _sum(1 + len(card.last_lines), [])
         case CardBlock() | CustomBlock():
             parts = block.card.blocks if extent else ()
             images = sum(_image_rows(part) for part in parts if isinstance(part, ImageBlock))

@@ -35,6 +35,7 @@ from widgets.transcript.blocks import NoteKind
 
 _ASKER = "An extension"
 _STAGED: Final = "staged"
+_MODE_SECONDS: Final = 3.0
 
 
 class PreviewCall(Protocol):
@@ -59,6 +60,8 @@ class Approvals(msgspec.Struct):
     """Returns the open screens."""
     show_screen: AskPerson
     say: ShowMessage
+    tell: Callable[[str, float], None]
+    """Shows a text above the editor for some seconds: a change of mode is no part of the conversation."""
     told: NotifyWaiting
     key_label: KeyLabel
     is_busy: Callable[[], bool]
@@ -272,11 +275,11 @@ class Approvals(msgspec.Struct):
         typed Escape does not loosen the mode."""
         if self.is_busy() and not self.bar.is_intended():
             if self.bar.asked is None:
-                self.say("Press the same key again for the next mode.")
+                self.tell("Press the same key again for the next mode.", _MODE_SECONDS)
             return
         now = self.permits.rules.mode
         self.permits.rules.set_mode(MODES[(MODES.index(now) + 1) % len(MODES)])
-        self.say(f"Permissions: {self.permits.rules.mode}.")
+        self.tell(f"Permissions: {self.permits.rules.mode}", _MODE_SECONDS)
 
     # Answers
 

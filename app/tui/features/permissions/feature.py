@@ -73,6 +73,7 @@ class Questions(Feature[Approvals]):
             screens=screen.screens,
             show_screen=screen.ask,
             say=screen.say,
+            tell=screen.status.tell,
             told=screen.told,
             key_label=screen.key_label,
             is_busy=lambda: session.state.is_busy,

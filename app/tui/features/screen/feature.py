@@ -17,7 +17,7 @@ async def _copy(page: RunKeys, argument: str) -> None:
 
 
 async def _quit(page: ScreenPage, argument: str) -> None:
-    page.screen.leave()
+    page.quit()
 
 
 class Queue(Feature[QueuedMessages]):

@@ -3,6 +3,7 @@
 from typing import Any
 
 from app.tui.feature import FullScreen
+from app.tui.features.ending_jobs import EndingWork
 from app.tui.features.extensions.feature import TRUST
 from app.tui.features.screen.stop_or_leave import StopOrLeave
 from app.tui.features.sessions.feature import SESSIONS
@@ -21,18 +22,30 @@ class ScreenPage:
             screen.editor,
             take_back=queued.take_back,
             on_second_escape=self._second_escape,
-            end=screen.leave,
+            end=self.quit,
             tell=screen.status.tell,
             copy=screen.copy,
             remember=screen.remembered.add_prompt,
             spawn=screen.tasks.spawn,
             clock=screen.clock,
+            clear_stops=lambda: screen.assembled.effective_settings.settings.interaction.ctrl_c_stops,
         )
 
     def clear(self, action: str) -> None:
         """Copies the selection, clears the editor or leaves. `action`: the action whose key was
         pressed."""
         self.leaving.clear(self.screen.action_table.key_of(action), self.screen.front())
+
+    def quit(self) -> None:
+        """Leaves bayou; asks first if jobs would end."""
+        if self.screen.session.jobs.running():
+            self.screen.tasks.choose(self._ask_and_quit())
+        else:
+            self.screen.leave()
+
+    async def _ask_and_quit(self) -> None:
+        if await EndingWork(self.screen.session, self.screen.ask).may_quit():
+            self.screen.leave()
 
     def _second_escape(self) -> None:
         match self.screen.assembled.effective_settings.settings.interaction.double_escape_action:

@@ -10,6 +10,7 @@ from widgets.transcript.view import Transcript
 
 _NEXT = {
     Extent.CLOSED: Extent.PREVIEW,
+    Extent.RESULT: Extent.PREVIEW,
     Extent.PREVIEW: Extent.ALL,
     Extent.ALL: Extent.CLOSED,
     Extent.WHOLE: Extent.CLOSED,

@@ -33,6 +33,8 @@ class StopOrLeave(msgspec.Struct):
     """Adds a prompt to the history, which later sessions have too."""
     spawn: Spawn
     clock: Callable[[], float]
+    clear_stops: Callable[[], bool]
+    """Returns whether Ctrl+C on an empty editor stops the current activity."""
     _leaves_until: float = -math.inf
     _last_escape: float = -math.inf
 
@@ -55,7 +57,8 @@ class StopOrLeave(msgspec.Struct):
             self._last_escape = now
 
     def clear(self, key: str, screen: Screen[Any]) -> None:
-        """Copies the screen's selection, else clears the editor; a second press leaves.
+        """Copies the screen's selection, else clears the editor, else stops the current activity; a second press
+        leaves.
 
         `key`: the label of the pressed key."""
         selected = screen.get_selected_text()
@@ -67,6 +70,8 @@ class StopOrLeave(msgspec.Struct):
         if now < self._leaves_until:
             self.end()
         elif self.editor.model.is_blank:
+            if self.clear_stops() and self.session.state.is_busy:
+                self.escape()
             self._leaves_until = now + LAST_WARNING_SECONDS
             self.tell(f"press {key} again to quit", LAST_WARNING_SECONDS)
         else:

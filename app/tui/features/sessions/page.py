@@ -21,6 +21,7 @@ from app.sessions.log import SessionLog
 from app.sessions.trash import delete_session, in_trash, undo_delete
 from app.tui.entry_texts import entry_title, one_line, prompt_rows
 from app.tui.features.asking import ask_text, pick
+from app.tui.features.ending_jobs import EndingWork
 from app.tui.features.sessions.screen import SessionRow, SessionsScreen
 from app.tui.page_protocols import AskPerson, KeyLabel, ShowMessage, Spawn, Write
 from app.tui.status.header_and_footer import short_path
@@ -84,6 +85,8 @@ class SessionsPage(msgspec.Struct):
         await self.go_on(Path(picked.row.id))
 
     async def new(self) -> None:
+        if not await EndingWork(self.session, self.ask).may_leave():
+            return
         await self.session.abort()
         await self.session.branches.open(self.places.new(), "new")
 

@@ -12,6 +12,7 @@ from app.sessions.errors import SessionLocked, SessionTooNew
 from app.sessions.folders import header_of
 from app.sessions.library import is_same_folder
 from app.sessions.log import SessionLog
+from app.tui.features.ending_jobs import EndingWork
 from app.tui.page_protocols import AskPerson, ShowMessage
 from app.tui.status.header_and_footer import short_path
 from app.values.user_errors import UserError
@@ -67,6 +68,8 @@ class SessionOpener(msgspec.Struct, frozen=True):
     async def open(self, path: Path) -> None:
         """Opens the file; if it is unavailable or the user cancels, the current session stays."""
         session = self.session
+        if not await EndingWork(session, self.ask).may_leave():
+            return
         found = await self._log_of(path)
         if found is not None:
             log, stays = found

@@ -1,0 +1,73 @@
+"""Leaving a session whose jobs run: what ends is asked about, and a resumed agent knows that no result comes."""
+
+from pathlib import Path
+
+import msgspec
+
+from app.assembly.options import Options
+from app.providers.scripted import call, say
+from app.sessions.log import SessionLog
+from tests.tui.stage import StageApp, make_app, settled, submit
+
+JOB = call("bash", command="sleep 60", background=True)
+
+
+def app_with_job(home: Path) -> StageApp:
+    options = Options(permissions="full", approve=True, use_theme="bayou-dark")
+    return make_app(home, JOB, say("It runs."), options=options)
+
+
+async def test_new_asks_about_jobs_and_keeps_them(tmp_path: Path) -> None:
+    app = app_with_job(tmp_path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await app.is_ready.wait()
+        await submit(app, pilot, "start it")
+        await settled(app, pilot)
+        await submit(app, pilot, "/new")
+        await app.settling_until(pilot, lambda: "Leave this session? 1 job would end" in app.screen_text)
+        assert "sleep 60" in app.screen_text
+        await pilot.press("escape")
+        await app.settling_until(pilot, lambda: len(app.screen_stack) == 1)
+        assert "It runs." in app.screen_text, "the session stays"
+        await submit(app, pilot, "/new")
+        await app.settling_until(pilot, lambda: "Keep the jobs running" in app.screen_text)
+        await pilot.press("1")
+        await app.settling_until(pilot, lambda: "It runs." not in app.screen_text)
+        (job,) = app.session.jobs.running()
+        assert job.is_pinned
+
+
+async def test_quitting_asks_and_the_session_knows_that_no_result_comes(tmp_path: Path) -> None:
+    app = app_with_job(tmp_path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await app.is_ready.wait()
+        await submit(app, pilot, "start it")
+        await settled(app, pilot)
+        await pilot.press("ctrl+d")
+        await app.settling_until(pilot, lambda: "Leave bayou? 1 job would end" in app.screen_text)
+        await pilot.press("2")
+        await app.settling_until(pilot, lambda: len(app.screen_stack) == 1)
+        assert app.is_running
+        await pilot.press("ctrl+d")
+        await app.settling_until(pilot, lambda: "Leave and end them" in app.screen_text)
+        await pilot.press("1")
+    file = app.session.state.file
+    await app.session.close()
+    assert file is not None and "none will come" in file.read_text()
+    assert SessionLog.open(file) is not None
+
+
+async def test_the_todo_list_is_on_the_page_when_a_session_goes_on(tmp_path: Path) -> None:
+    phases = [{"name": "Look", "tasks": ["Read the cart", "Read the tests"]}]
+    options = Options(permissions="full", approve=True, use_theme="bayou-dark")
+    todo = call("todo", op="set", phases=phases)
+    app = make_app(tmp_path, todo, say("Noted."), options=options)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await app.is_ready.wait()
+        await submit(app, pilot, "make a list")
+        await settled(app, pilot)
+        await app.settling_until(pilot, lambda: "Read the tests" in app.screen_text)
+    await app.session.close()
+    again = make_app(tmp_path, say("x"), options=msgspec.structs.replace(options, continue_=True))
+    async with again.run_test(size=(80, 24)) as pilot:
+        await again.settling_until(pilot, lambda: "○ Read the tests" in again.screen_text)

@@ -49,11 +49,11 @@ def server_config_files(
 
     def find(brought: Mapping[str, ProjectServer]) -> "ConfiguredServers":
         # Imported late: sessions without servers begin without it.
-        from app.mcp.server_config import AddedByExtensionServer, ConfiguredServers, merge_configured_servers  # noqa: PLC0415
+        from app.mcp.server_config import ConfiguredServers, ProvidedServer, merge_configured_servers  # noqa: PLC0415
 
         if options.no_mcp:
             return ConfiguredServers()
-        given = [AddedByExtensionServer(name, one.entry, one.origin) for name, one in brought.items()]
+        given = [ProvidedServer(name, one.entry, one.origin) for name, one in brought.items()]
         return merge_configured_servers(
             paths, is_trusted=project.counts(), named_file=named_file(), given=given
         )

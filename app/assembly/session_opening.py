@@ -12,7 +12,7 @@ import msgspec
 
 from app.assembly.live_trust import LiveTrust
 from app.assembly.options import Options, UsageError
-from app.engine.core.request_budget import Budget, Limits
+from app.engine.core.request_budget import RequestBudget, RequestLimits
 from app.engine.tree.session_paths import SessionPaths
 from app.resources.paths import Paths
 from app.resources.settings.effective_settings import EffectiveSettings
@@ -145,10 +145,10 @@ def _first(places: SessionPaths) -> SessionLog:
     return places.new()
 
 
-def limits_of(options: Options) -> Budget:
+def limits_of(options: Options) -> RequestBudget:
     """Returns the limits of the command line, unused so far."""
-    return Budget(
-        Limits(
+    return RequestBudget(
+        RequestLimits(
             turns=options.max_turns,
             cost=options.max_cost,
             tokens=options.max_tokens,

@@ -8,7 +8,7 @@ import msgspec
 from app.engine.core.hooks import Hooks
 from app.engine.core.model_choice import ModelChoice
 from app.engine.core.options import SessionOptions
-from app.engine.core.request_budget import Budget
+from app.engine.core.request_budget import RequestBudget
 from app.engine.core.session_core import Classify
 from app.engine.core.toolbox import Toolbox
 from app.engine.mcp.servers import ServerSources
@@ -36,7 +36,7 @@ class Dependencies(msgspec.Struct, kw_only=True):
     sections: Sections
     classify: Classify
     options: SessionOptions
-    budget: Budget = msgspec.field(default_factory=Budget)
+    budget: RequestBudget = msgspec.field(default_factory=RequestBudget)
     """Limits on the usage of its requests."""
     hooks: Hooks = msgspec.field(default_factory=Hooks)
     standing: PermissionContext = msgspec.field(default_factory=PermissionContext)

@@ -40,7 +40,7 @@ from tools.running.withheld import looks_secret
 from tools.text import escape_controls
 
 
-class AddedByExtensionServer(msgspec.Struct, frozen=True):
+class ProvidedServer(msgspec.Struct, frozen=True):
     """A server that no file defines: an extension's, or the client's."""
 
     name: str
@@ -79,7 +79,7 @@ def merge_configured_servers(
     *,
     is_trusted: bool,
     named_file: Path | None = None,
-    given: Sequence[AddedByExtensionServer] = (),
+    given: Sequence[ProvidedServer] = (),
 ) -> ConfiguredServers:
     """Merges all sources; later ones win by name: user, `mcp.json`, `.mcp.json`, `.bayou/mcp.json`,
     `--mcp-config`, `given`. Overrides in the user's own file for servers defined elsewhere are applied last.
@@ -178,9 +178,7 @@ class _Merging:
         self._problems.append(ServerProblem(file=file, line=line, server=server, text=text))
 
 
-def _merged(
-    paths: Paths, places: Sequence[ServerConfigFile], given: Sequence[AddedByExtensionServer]
-) -> _Merging:
+def _merged(paths: Paths, places: Sequence[ServerConfigFile], given: Sequence[ProvidedServer]) -> _Merging:
     reading = _Merging()
     for place in places:
         reading.merge_file(place, paths.symlink_escape(place.path) if place.origin == "project" else "")

@@ -275,7 +275,7 @@ def title_of(message: UserMessage) -> str:
     return words if len(words) <= 60 else words[:59] + "…"
 
 
-def blocked_on(entries: Iterable[Entry], load: Load) -> Iterable[str]:
+def referenced_hashes(entries: Iterable[Entry], load: Load) -> Iterable[str]:
     """Yields the hashes of all contents that the entries refer to."""
 
     for entry in entries:

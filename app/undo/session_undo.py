@@ -17,10 +17,10 @@ from app.undo.disk import place_of
 from app.undo.history import (
     Target,
     TreePath,
-    blocked_on,
     changes_in,
     has_changes,
     redo_target,
+    referenced_hashes,
     settled,
     taking_back,
     title_at,
@@ -311,7 +311,7 @@ def open_undo(log: SessionLog, place: UndoConfig, cwd: Path, *, limit: Callable[
     needed = ContentReferences(place.store, log.session_id)
     entries = list(log.entries)
     try:
-        needed.open(lambda: blocked_on(entries, store.get))
+        needed.open(lambda: referenced_hashes(entries, store.get))
     except OSError:
         pass
     root = Path(os.path.realpath(cwd))

@@ -8,7 +8,7 @@ from typing import Any
 from app.engine.core.hooks import Hooks
 from app.engine.core.model_choice import ModelChoice
 from app.engine.core.options import SessionOptions, shell_settings
-from app.engine.core.request_budget import Budget
+from app.engine.core.request_budget import RequestBudget
 from app.engine.core.retry_policy import RetryPolicy
 from app.engine.core.toolbox import Toolbox
 from app.engine.dependencies import Dependencies
@@ -49,7 +49,7 @@ class Play:
         undo: UndoConfig | None = None,
         standing: PermissionContext | None = None,
         secrets: SecretSources | None = None,
-        budget: Budget | None = None,
+        budget: RequestBudget | None = None,
         **script: Any,
     ) -> None:
         self.folder, cwd = folder, cwd or folder
@@ -82,7 +82,7 @@ class Play:
                 classify=classify or by_its_words,
                 hooks=self.hooks,
                 undo=undo,
-                budget=budget or Budget(),
+                budget=budget or RequestBudget(),
                 secrets=secrets or SecretSources(),
                 options=SessionOptions(self.effective_settings, merges_deltas=merges_deltas),
                 standing=standing or PermissionContext(home=folder, agent_dir=folder / "agent"),

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app.engine.core.request_budget import Budget, Limits
+from app.engine.core.request_budget import RequestBudget, RequestLimits
 from app.providers.contract import Context
 from app.providers.scripted import Scripted, ScriptedAnswer, call, fail, say
 from app.values.messages import user_message
@@ -40,11 +40,11 @@ class Spender:
         self.used.append(Usage(input=tokens, total_tokens=tokens, cost=Cost(total=dollars)))
         return self.used[-1]
 
-    def limits(self) -> Limits:
+    def limits(self) -> RequestLimits:
         """One of them, or several."""
         choose = self._random
         wanted = choose.sample(("turns", "cost", "tokens", "seconds"), choose.randint(1, 2))
-        return Limits(
+        return RequestLimits(
             turns=choose.randint(1, 12) if "turns" in wanted else None,
             cost=choose.uniform(0.001, 0.4) if "cost" in wanted else None,
             tokens=choose.randint(1, 1500) if "tokens" in wanted else None,
@@ -56,7 +56,7 @@ async def _tries_to_exceed(folder: Path, seed: int, monkeypatch: pytest.MonkeyPa
     spender = Spender(seed)
     monkeypatch.setattr(Scripted, "usage", lambda self, context: spender.usage(context))
     limits = spender.limits()
-    budget = Budget(limits, clock=lambda: spender.now)
+    budget = RequestBudget(limits, clock=lambda: spender.now)
     play = Play(folder, *[spender.respond] * 400, budget=budget)
     for round in range(40):
         await play.session.queue("follow_up", "and then?")
@@ -94,19 +94,19 @@ async def test_no_run_goes_beyond_its_limits_by_more_than_one_request(
 @pytest.mark.parametrize(
     ("limits", "told"),
     [
-        (Limits(turns=1), "The limit of 1 turn is reached."),
-        (Limits(cost=0.001), "The limit of $0.0010 ($0.50 used) is reached."),
-        (Limits(tokens=3), "The limit of 3 tokens ("),
-        (Limits(seconds=4), "The limit of 4 seconds is reached."),
+        (RequestLimits(turns=1), "The limit of 1 turn is reached."),
+        (RequestLimits(cost=0.001), "The limit of $0.0010 ($0.50 used) is reached."),
+        (RequestLimits(tokens=3), "The limit of 3 tokens ("),
+        (RequestLimits(seconds=4), "The limit of 4 seconds is reached."),
     ],
 )
 async def test_the_answer_that_is_not_asked_for_says_which_limit_is_reached(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limits: Limits, told: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limits: RequestLimits, told: str
 ) -> None:
     used = Usage(input=5, total_tokens=5, cost=Cost(total=0.5))
     monkeypatch.setattr(Scripted, "usage", lambda self, context: used)
     times: Callable[[], float] = iter(range(100)).__next__
-    play = Play(tmp_path, call("nothing"), say("done"), budget=Budget(limits, clock=times))
+    play = Play(tmp_path, call("nothing"), say("done"), budget=RequestBudget(limits, clock=times))
     await play.prompt("go")
     answer = play.session.last_answer
     assert answer is not None and answer.stop_reason == "error"
@@ -115,7 +115,7 @@ async def test_the_answer_that_is_not_asked_for_says_which_limit_is_reached(
 
 
 async def test_sessions_that_share_a_budget_share_its_limits(tmp_path: Path) -> None:
-    budget = Budget(Limits(turns=3))
+    budget = RequestBudget(RequestLimits(turns=3))
     plays = [Play(tmp_path / name, *[say("ok")] * 9, budget=budget) for name in ("one", "two")]
     for _ in range(3):
         for play in plays:
@@ -125,7 +125,7 @@ async def test_sessions_that_share_a_budget_share_its_limits(tmp_path: Path) -> 
 
 async def test_a_summary_is_not_asked_for_once_a_limit_is_reached(tmp_path: Path) -> None:
     now = [0.0]
-    budget = Budget(Limits(seconds=5), clock=lambda: now[0])
+    budget = RequestBudget(RequestLimits(seconds=5), clock=lambda: now[0])
     play = Play(tmp_path, *[say("a long answer " * 400)] * 2, say("summary"), budget=budget)
     play.effective_settings.set("compaction.keepRecentTokens", 100)
     await play.prompt("go")

@@ -67,7 +67,7 @@ async def accepted(server: str, params: dict[str, Any]) -> dict[str, Any]:
     return {"action": "accept", "content": content}
 
 
-def merge_configured_servers(url: str) -> ServerConfig:
+def server_config_for(url: str) -> ServerConfig:
     given = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT") or "{}")
     oauth = None
     if given.get("client_id"):
@@ -86,7 +86,7 @@ async def drive(url: str, scenario: str) -> None:
     await load_sdk()
     from app.mcp.http_transport import http_transport, sign_in_with_browser
 
-    config = merge_configured_servers(url)
+    config = server_config_for(url)
     with tempfile.TemporaryDirectory() as folder:
         sign_ins = TokenStore(Path(folder) / "mcp-auth.json")
         processes = LocalProcesses()

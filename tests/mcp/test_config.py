@@ -5,7 +5,7 @@ import json
 import pytest
 
 from app.mcp.config_entries import decode_entry
-from app.mcp.server_config import AddedByExtensionServer, merge_configured_servers
+from app.mcp.server_config import ProvidedServer, merge_configured_servers
 from app.resources.paths import Paths
 from app.resources.server_files import project_server_files, user_servers_file
 
@@ -23,7 +23,7 @@ def test_the_last_file_wins_by_name_and_an_entry_without_a_way_overrides(paths: 
     found = merge_configured_servers(
         paths,
         is_trusted=True,
-        given=[AddedByExtensionServer("editor", {"command": "e"}, "client"), AddedByExtensionServer("x", {})],
+        given=[ProvidedServer("editor", {"command": "e"}, "client"), ProvidedServer("x", {})],
     )
     docs, editor, files, time, x = found.servers
     assert (docs.url, docs.command, docs.file, docs.type) == (

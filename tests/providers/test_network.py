@@ -98,8 +98,8 @@ class Named(httpx2.AsyncBaseTransport):
         return httpx2.Response(200, text=self._name)
 
 
-async def proxy_for(url: str, merge_configured_servers: str | None, environment: dict[str, str]) -> str:
-    found = proxies(merge_configured_servers, environment)
+async def proxy_for(url: str, configured_proxy: str | None, environment: dict[str, str]) -> str:
+    found = proxies(configured_proxy, environment)
     mounts = {pattern: Named(address) if address else None for pattern, address in found.items()}
     async with httpx2.AsyncClient(transport=Named(""), mounts=mounts) as client:
         return (await client.get(url)).text
@@ -126,12 +126,12 @@ PROXY = "http://proxy:3128"
 async def test_no_proxy_names_hosts_networks_and_ports(
     how: str, excepted: str, direct: list[str], proxied: list[str]
 ):
-    merge_configured_servers = PROXY if how == "settings" else None
+    configured_proxy = PROXY if how == "settings" else None
     environment = {"no": excepted} if how == "settings" else {"http": PROXY, "https": PROXY, "no": excepted}
     for url in direct:
-        assert await proxy_for(url, merge_configured_servers, environment) == ""
+        assert await proxy_for(url, configured_proxy, environment) == ""
     for url in proxied:
-        assert await proxy_for(url, merge_configured_servers, environment) == PROXY
+        assert await proxy_for(url, configured_proxy, environment) == PROXY
 
 
 async def test_a_proxy_for_all_schemes_and_none_at_all():

@@ -113,17 +113,17 @@ def _ruff_command(files: Sequence[str], ground: CheckerScope) -> CheckerCommand:
 
 
 def _eslint_commands(files: Sequence[str], ground: CheckerScope) -> list[CheckerCommand]:
-    merge_configured_servers = [file for file in files if _nearest_parent(file, ground, _has_eslint_config)]
-    if not merge_configured_servers:
+    configured_files = [file for file in files if _nearest_parent(file, ground, _has_eslint_config)]
+    if not configured_files:
         return []
     if not ground.is_folder_trusted:
         raise CannotCheck(f"eslint runs what its configuration in this folder says, and {_UNTRUSTED_REASON}")
-    program = _find_program("eslint", merge_configured_servers[0], ground)
+    program = _find_program("eslint", configured_files[0], ground)
     argv = (program, "--format", "json")
     return [
         CheckerCommand(
             name="eslint",
-            argv=(*argv, "--", *merge_configured_servers),
+            argv=(*argv, "--", *configured_files),
             folder=ground.root,
             parse=reading.parse_eslint,
             stdin_argv=(*argv, "--stdin", "--stdin-filename"),

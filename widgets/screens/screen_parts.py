@@ -49,7 +49,7 @@ class KeyHints(Widget):
             self.refresh()
 
     def fitting(self, width: int) -> list[KeyHint]:
-        left = self.effective_settings()
+        left = self.current_hints()
         if self._all_keys is not None and _total(left) > width - 3:
             own = textual_inside.keymap_of(self.app) if self.is_attached else {}
             all_keys = _with_own_keys(self._all_keys, own)
@@ -58,7 +58,7 @@ class KeyHints(Widget):
             left.remove(min(reversed(left), key=lambda hint: hint.importance))
         return left
 
-    def effective_settings(self) -> list[KeyHint]:
+    def current_hints(self) -> list[KeyHint]:
         """All hints with the user's keys; actions without a key are left out."""
         own = textual_inside.keymap_of(self.app) if self.is_attached else {}
         return [shown for hint in self.hints if (shown := _with_own_keys(hint, own)) is not None]

@@ -66,7 +66,7 @@ ALL_KEYS = KeyHint("f1", "all keys", 10, "tui.select.keys")
 
 def show_all_keys(screen: Screen[Any]) -> None:
     """Lists all keys of a screen, including those without space in its hint line."""
-    hints = screen.query_one(KeyHints).effective_settings()
+    hints = screen.query_one(KeyHints).current_hints()
     screen.app.push_screen(
         PageScreen("Keys here", PreviewText(parts=(PreviewPart(text=key_list_text(hints)),)))
     )

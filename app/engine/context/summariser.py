@@ -10,7 +10,7 @@ from app.agent.abort import Abort, Aborted
 from app.compaction.summary import SYSTEM_PROMPT, WrittenSummary
 from app.engine.core.model_choice import ModelChoice
 from app.engine.core.options import SessionOptions
-from app.engine.core.request_budget import Budget, LimitReached
+from app.engine.core.request_budget import LimitReached, RequestBudget
 from app.engine.secrets.session_mask import SessionMask
 from app.providers.classify import Failure
 from app.providers.contract import Context, Credential
@@ -61,7 +61,7 @@ class Summariser(msgspec.Struct, frozen=True):
     classify: Callable[[AssistantMessage], Failure]
     publish: Callable[[Event], Awaitable[None]]
     options: SessionOptions
-    budget: Budget
+    budget: RequestBudget
 
     async def write(self, request: str, abort: Abort, source: Source, *, budget: int) -> WrittenSummary:
         """Returns the model's answer to `request`, at most `budget` tokens long (0: no limit). Raises

@@ -17,7 +17,7 @@ class LimitReached(UserError):
     """A request was not sent, for a limit is reached; the text says which."""
 
 
-class Limits(msgspec.Struct, frozen=True, kw_only=True):
+class RequestLimits(msgspec.Struct, frozen=True, kw_only=True):
     """None: no limit."""
 
     turns: int | None = None
@@ -31,10 +31,15 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """Since the session began in this process."""
 
 
-class Budget:
+class RequestBudget:
     """What a session has used of its limits. Sessions that share a budget share its limits."""
 
-    def __init__(self, limits: Limits = Limits(), *, clock: Callable[[], float] = time.monotonic) -> None:  # noqa: B008  (frozen)
+    def __init__(
+        self,
+        limits: RequestLimits = RequestLimits(),  # noqa: B008  (frozen)
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self.limits = limits
         self.has_refused = False
         """Whether a request was not sent; none is sent any more from then on."""

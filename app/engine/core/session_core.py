@@ -10,7 +10,7 @@ from app.engine.core.hooks import Hooks
 from app.engine.core.model_choice import ModelChoice
 from app.engine.core.options import SessionOptions
 from app.engine.core.prompt_outcomes import PromptOutcomes
-from app.engine.core.request_budget import Budget
+from app.engine.core.request_budget import RequestBudget
 from app.engine.core.runs import RunStartCallbacks
 from app.engine.core.toolbox import Toolbox
 from app.engine.core.usage_totals import UsageTotals
@@ -37,7 +37,7 @@ class SessionCore:
         options: SessionOptions,
         hooks: Hooks,
         classify: Classify,
-        budget: Budget,
+        budget: RequestBudget,
     ) -> None:
         self.choice = choice
         self.toolbox = toolbox

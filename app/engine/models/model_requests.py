@@ -17,7 +17,7 @@ from app.engine.core.hook_results import RequestIds
 from app.engine.core.hooks import Hooks
 from app.engine.core.model_choice import ModelChoice
 from app.engine.core.options import SessionOptions
-from app.engine.core.request_budget import Budget, LimitReached
+from app.engine.core.request_budget import LimitReached, RequestBudget
 from app.engine.core.toolbox import Toolbox, declared
 from app.engine.models.prompt_cache import PromptCache
 from app.engine.secrets.session_mask import SessionMask
@@ -101,7 +101,7 @@ class ModelRequests:
         deliveries: Deliveries,
         telling: EventBus,
         cache: PromptCache,
-        budget: Budget,
+        budget: RequestBudget,
     ) -> None:
         self.stream: AssistantStream | None = None
         """The answer that is arriving, or arrived last."""

@@ -53,7 +53,7 @@ from app.values.events import (
 from app.values.user_errors import UserError
 from app.values.wire import new_id
 
-AddedByExtensionServer = HttpMcpServer | SseMcpServer | AcpMcpServer | McpServerStdio
+ProvidedServer = HttpMcpServer | SseMcpServer | AcpMcpServer | McpServerStdio
 Delivery = Literal["follow_up", "steer"]
 _FIRST_UPDATES_AFTER = 0.05
 """Seconds between the answer that names a session and its first updates: some clients learn of a session only
@@ -101,7 +101,7 @@ class LivingSession:
 
     @classmethod
     async def begin(
-        cls, options: Options, paths: Paths, client: Client, servers: Sequence[AddedByExtensionServer]
+        cls, options: Options, paths: Paths, client: Client, servers: Sequence[ProvidedServer]
     ) -> "LivingSession":
         """Opens what the options name. Raises `UserError` with the reason."""
         assembled = assemble_session(options, paths, asks="person")
@@ -126,7 +126,7 @@ class LivingSession:
     def cwd(self) -> Path:
         return self.session.cwd
 
-    def bring(self, servers: Sequence[AddedByExtensionServer]) -> None:
+    def bring(self, servers: Sequence[ProvidedServer]) -> None:
         """Adds the client's MCP servers to those of the files."""
         for server in servers:
             self.session.mcp.bring(server.name, _entry_of(server), origin="client")
@@ -318,7 +318,7 @@ class LivingSession:
                 outcome.set_result(PromptResult(id="", agent_invoked=False, status="aborted"))
 
 
-def _entry_of(server: AddedByExtensionServer) -> dict[str, Any]:
+def _entry_of(server: ProvidedServer) -> dict[str, Any]:
     """Returns a server as an entry of a configuration file. Raises a `RequestError` for a kind that bayou does
     not offer."""
     if isinstance(server, AcpMcpServer):

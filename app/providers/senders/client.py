@@ -91,17 +91,17 @@ class Route(httpx2.AsyncBaseTransport):
 
 
 def proxies(
-    merge_configured_servers: str | None, environment: Mapping[str, str] | None = None
+    configured_proxy: str | None, environment: Mapping[str, str] | None = None
 ) -> dict[str, str | None]:
-    """Maps httpx2's address patterns to a proxy, or to None for a direct connection. `merge_configured_servers` takes
+    """Maps httpx2's address patterns to a proxy, or to None for a direct connection. `configured_proxy` takes
     precedence over the environment.
 
     `environment` has the form of `urllib.request.getproxies`, which reads variables or the system
     settings."""
     found = getproxies() if environment is None else environment
     names = [name.strip() for name in found.get("no", "").split(",")]
-    if merge_configured_servers:
-        out: dict[str, str | None] = {"all://": merge_configured_servers}
+    if configured_proxy:
+        out: dict[str, str | None] = {"all://": configured_proxy}
     else:
         out = {f"{scheme}://": found[scheme] for scheme in ("http", "https", "all") if found.get(scheme)}
     if not out or "*" in names:

@@ -75,8 +75,8 @@ async def test_what_is_wrong_with_the_settings_is_told_at_the_start_and_when_the
         await client.get_state()
         file.write_text(json.dumps({"bash": {"interceptor": {"rules": [rule, {**rule, "pattern": "["}]}}}))
         await client.prompt_and_wait("hello")
-    assert sum("the pattern of rule 1 cannot be read" in text for text in heard) == 2
-    assert sum("the pattern of rule 2 cannot be read" in text for text in heard) == 1
+    assert sum("the pattern of rule 1 is not a valid regular expression" in text for text in heard) == 2
+    assert sum("the pattern of rule 2 is not a valid regular expression" in text for text in heard) == 1
 
 
 async def test_maps_of_large_files_are_messages_behind_the_results_in_call_order(

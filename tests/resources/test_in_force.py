@@ -265,6 +265,6 @@ def test_a_rule_that_cannot_be_read_is_named_with_its_line_and_the_others_count(
     assert effective_settings.problems == (problem,) and problem.key == "bash.interceptor.rules"
     broken = [{"pattern": "[", "tool": "bash", "message": "never"}]
     for act in (effective_settings.set, effective_settings.keep):
-        with pytest.raises(SettingRefused, match="the pattern of rule 1 cannot be read"):
+        with pytest.raises(SettingRefused, match="the pattern of rule 1 is not a valid regular expression"):
             act("bash.interceptor.rules", broken)
     assert paths.settings_file.read_text() == RULES

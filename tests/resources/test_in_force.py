@@ -111,7 +111,7 @@ class Layers(RuleBasedStateMachine):
         [problem] = self.effective_settings.follow()
         shown = json.dumps(value_at(self.effective_settings.settings, find_key(name)))
         assert problem.kind == "wrong"
-        assert str(problem).replace(" ", "").endswith(f"staysinforce:{shown}.".replace(" ", ""))
+        assert str(problem).replace(" ", "").endswith(f"staysinuse:{shown}.".replace(" ", ""))
 
     @rule(change=change)
     def set_for_this_session(self, change: tuple[str, Any]) -> None:

@@ -148,7 +148,8 @@ from bayou.values import AgentSettled, MessageEnd
 async def main():
     async with RpcClient(arguments=["--no-session", "--no-extensions"]) as bayou:
         events = await bayou.prompt_and_wait("list")
-        print(isinstance(events[-1], AgentSettled), any(isinstance(event, MessageEnd) for event in events))
+        kinds = {type(event) for event in events}
+        print(AgentSettled in kinds, MessageEnd in kinds)
         print(await bayou.get_last_assistant_text())
 
 asyncio.run(main())

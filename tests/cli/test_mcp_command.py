@@ -119,7 +119,7 @@ def test_taking_over_shows_asks_and_leaves_what_is_there(
         "b": {"command": "mine", "args": []},
         "a": {"command": "a", "args": [], "env": {"KEY": "hunter2"}},
     }
-    with pytest.raises(UserError, match="no servers of codex in"):
+    with pytest.raises(UserError, match="No servers of codex were found in"):
         run(["import", "codex"])
 
 
@@ -127,10 +127,10 @@ def test_taking_over_shows_asks_and_leaves_what_is_there(
     ("words", "told"),
     [
         (["add"], "Server name required"),
-        (["add", "x"], "a command .behind --. or an address"),
+        (["add", "x"], "a command .after --. or an address"),
         (["add", "x", "npx"], "Put the server's command after --"),
         (["add", "a b", "--", "x"], "is not a valid server name"),
-        (["add", "x", "--url", "https://x.example", "--", "x"], "one of them"),
+        (["add", "x", "--url", "https://x.example", "--", "x"], "not both"),
         (["add", "x", "--url"], "--url needs a value"),
         (["add", "x", "--header", "A", "--url", "https://x.example"], "needs NAME=VALUE"),
         (["add", "x", "--env", "A=1", "--url", "https://x.example"], "--env is for a command"),

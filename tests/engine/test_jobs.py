@@ -25,7 +25,7 @@ def test_a_job_that_is_not_there_is_told_in_words_and_known_as_a_missing_key(tmp
     for expected in (KeyError, UserError):
         with pytest.raises(expected) as problem:
             table.get("job9")
-        assert str(problem.value) == "There is no job job9: this session has started none."
+        assert str(problem.value) == "There is no job job9: this session has started none. /jobs lists jobs."
 
 
 class Slow:

@@ -49,7 +49,7 @@ def test_answers_are_what_the_server_wants():
 @pytest.mark.parametrize(
     ("name", "text", "words"),
     [
-        ("name", "", "Your name is needed"),
+        ("name", "", "Your name is required"),
         ("name", "A", "at least 2 characters"),
         ("name", "Charles", "at most 5 characters"),
         ("name", "x" * 20_000, "longer than 10,000 characters"),
@@ -61,7 +61,7 @@ def test_answers_are_what_the_server_wants():
         ("sure", "perhaps", "type yes or no"),
         ("colour", "blue", "one of: Red, Green"),
         ("tags", "a,c", '"c" is not one of: a, b'),
-        ("tags", "a,b", "at most 1 of them"),
+        ("tags", "a,b", "choose at most 1"),
     ],
 )
 def test_what_does_not_fit_is_told(name: str, text: str, words: str):

@@ -157,7 +157,10 @@ def test_a_broken_entry_says_what_is_wrong_and_the_others_count(paths: Paths, pu
         ('{"mcpServers": []}', "mcp.json:1: `mcpServers` must be an object"),
         ('{"servers": {"x": {}}}', "but the file has `servers`: rename the key"),
         ("\udcff", "not UTF-8 text"),
-        ('{"mcpServers": {"a\u001b[31m b": {"command": "x"}}}'.replace("\u001b", "\\u001b"), "is no name"),
+        (
+            '{"mcpServers": {"a\u001b[31m b": {"command": "x"}}}'.replace("\u001b", "\\u001b"),
+            "is not a valid server name",
+        ),
         ('{"mcpServers": {"x": {"command": "x", "exposre": "direct"}}}', "Did you mean `exposure`?"),
         ('{"mcpServers": {"x": {"url": "https://x.example", "type": "sse"}}}', "which is deprecated"),
         ('{"mcpServers": {"x": {"comand": "x"}}}', "neither `command` nor `url`"),

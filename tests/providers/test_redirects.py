@@ -77,8 +77,8 @@ async def test_a_redirect_to_no_server(place: str, words: str, server: Loopback)
 @pytest.mark.parametrize(
     ("url", "words"),
     [
-        ("localhost:1234", "no address"), ("ftp://host/x", "no address"), ("http://", "no address"),
-        ("http://127.0.0.1:99999", "no address"), ("http://[::1", "no address"),
+        ("localhost:1234", "is not a server address"), ("ftp://host/x", "is not a server address"), ("http://", "is not a server address"),
+        ("http://127.0.0.1:99999", "is not a server address"), ("http://[::1", "is not a server address"),
         ("http://no such host/", "no such host"),
     ],
 )  # fmt: skip

@@ -85,7 +85,7 @@ def test_a_torn_line_goes_into_the_quarantine_before_it_leaves_the_file(tmp_path
     log = SessionLog.open(path)
     assert path.read_bytes() == whole
     assert [quarantined_bytes(record) for record in read_quarantine(path)] == [torn]
-    assert "torn" in log.problems[0] and sidecar(path, "quarantine").name in log.problems[0]
+    assert "incomplete" in log.problems[0] and sidecar(path, "quarantine").name in log.problems[0]
 
 
 def test_a_torn_line_that_cannot_be_set_aside_stays_and_nothing_is_glued_to_it(tmp_path: Path) -> None:
@@ -200,7 +200,7 @@ def test_a_line_of_many_megabytes_is_read(tmp_path: Path) -> None:
         file.write(b"y" * size)
     again = SessionLog.open(log.path)
     assert again.entries == log.entries
-    assert "torn" in again.problems[0]
+    assert "incomplete" in again.problems[0]
     assert quarantined_bytes(read_quarantine(log.path)[0]) == b"y" * size
 
 
@@ -256,7 +256,7 @@ def test_a_migration_that_fails_leaves_the_old_file(
         raise OSError(5, "Input/output error")
 
     monkeypatch.setattr(Path, "replace", refuse)
-    with pytest.raises(SessionError, match="cannot be brought to version 3"):
+    with pytest.raises(SessionError, match="cannot be converted to version 3"):
         SessionLog.open(path)
     assert path.read_bytes() == original
     monkeypatch.undo()

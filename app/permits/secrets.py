@@ -136,10 +136,10 @@ def delayed_run_reason(path: str, home: str, own: tuple[str, ...] = ()) -> str |
             return "bayou's own settings, which decide what may run"
     row = _row_in_project(path.split("/"))
     if row is not None:
-        return f"{row.name} is run at a later time ({row.source})"
+        return f"{row.name} runs later ({row.source})"
     folder, _, name = path.rpartition("/")
     if name in _DELAYED_RUN_IN_HOME and UNKNOWN in folder:
-        return f"it can be ~/{name}, which is run at a later time ({_DELAYED_RUN_IN_HOME[name].source})"
+        return f"it can be ~/{name}, which runs later ({_DELAYED_RUN_IN_HOME[name].source})"
     if path.startswith(home + "/"):
         parts = path[len(home) + 1 :].split("/")
         for count in range(1, len(parts) + 1):

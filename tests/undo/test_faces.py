@@ -113,7 +113,7 @@ async def test_the_shell_says_what_is_wrong(told: Told) -> None:
 async def test_a_session_moved_to_another_machine_names_what_it_cannot_put_back(told: Told) -> None:
     (told.scene.paths.agent_dir / "blobs").rename(told.scene.home / "other-machine")
     done = told.undo("--yes")
-    assert done.stdout.splitlines()[0] == "Put back: 1 file; 1 stayed as it is."
+    assert done.stdout.splitlines()[0] == "Restored: 1 file; 1 stayed as it is."
     assert "a.txt: its content is no longer stored" in done.stdout
     assert (told.read("a.txt"), told.read("by-bash.txt")) == ("two\n", None)
 
@@ -135,7 +135,7 @@ async def test_rpc_and_the_python_client(told: Told) -> None:
         assert last["title"] == "Changed by “make it two”" and "-one\n+two\n" in last.get("patch", "")
         earlier = await bayou.get_diff("prompt", entry_id=last.get("older"), patch=False)
         assert "patch" not in earlier and earlier.get("note") == "prompt 1 of 2"
-        with pytest.raises(RpcError, match="not a git repository"):
+        with pytest.raises(RpcError, match="in no git repository"):
             await bayou.get_diff("git")
         changes = await bayou.get_file_changes()
         assert [row["deed"] for row in changes] == ["is removed", "is removed"]

@@ -9,7 +9,7 @@ from app.permits.programs.options import option_row, parse_options
 from app.permits.words import UNKNOWN, Word, names
 
 _GAINS_PRIVILEGES: Final = always(forbidden("runs as another user"))
-_CHANGES_DELAYED_RUN: Final = always(forbidden("changes files that are run at a later time"))
+_CHANGES_DELAYED_RUN: Final = always(forbidden("changes files that run later"))
 _CHANGES_MACHINE: Final = always(forbidden("changes the system"))
 
 
@@ -102,9 +102,7 @@ def _container(call: ProgramCall) -> list[Finding]:
 def _crontab(call: ProgramCall) -> list[Finding]:
     lists = [word.text for word in call.words] == ["-l"]
     return [
-        contained("lists scheduled commands (cron)")
-        if lists
-        else forbidden("changes files that are run at a later time")
+        contained("lists scheduled commands (cron)") if lists else forbidden("changes files that run later")
     ]
 
 

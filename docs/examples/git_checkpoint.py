@@ -3,7 +3,7 @@
 `git stash create` makes a commit of what is changed without touching branch, index or files.
 """
 
-from bayou import BeforeAgentStart, CommandContext, Context, ExtensionApi
+from bayou import BeforeAgentStart, CommandContext, Context, CustomEntry, ExtensionApi
 
 ENTRY = "git-checkpoint"
 
@@ -21,7 +21,9 @@ def extension(api: ExtensionApi) -> None:
     @api.command("undo-run", description="Puts the files back to how they were before the last run")
     async def undo(arguments: str, context: CommandContext) -> None:
         states = [
-            entry.data for entry in context.session.branch() if getattr(entry, "custom_type", "") == ENTRY
+            entry.data
+            for entry in context.session.branch()
+            if isinstance(entry, CustomEntry) and entry.custom_type == ENTRY
         ]
         if not states:
             context.ui.notify("There is no checkpoint in this session.", "warning")

@@ -79,7 +79,7 @@ def plan_compaction(
     *,
     first_kept_entry_id: str | None = None,
 ) -> CompactionPlan:
-    """Cuts the branch `path` (root first), before `first_kept_entry_id` if given. Raises `CannotCompact`.
+    """Cuts the branch `path` (root first), before `first_kept_entry_id` if given. Raises `NothingToCompact`.
 
     The kept part without its first message is smaller than `limits.keep_recent_tokens`. A message and
     the results of its calls stay together, however large they are."""

@@ -19,7 +19,7 @@ QUICK = HookLimits(answer=0.2, slow_answer=0.4, block=0.15, load=0.5)
 
 @pytest.fixture(autouse=True)
 def little_grace(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(time_limits, "GRACE", 0.1)
+    monkeypatch.setattr(time_limits, "CLEANUP_SECONDS", 0.1)
 
 
 @pytest.fixture

@@ -199,7 +199,7 @@ async def test_a_question_nobody_answers_ends_with_its_timeout():
 
 
 async def test_a_question_without_a_timeout_does_not_wait_for_ever_either(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("app.extensions.headless_ui.WRITING_SECONDS", 0.02)
+    monkeypatch.setattr("app.extensions.headless_ui.EDITOR_QUESTION_TIMEOUT", 0.02)
     told: list[Event] = []
     ui = EventUi(told.append, answer_seconds=0.01)
     assert await ui.select("Which?", ["a"]) is None

@@ -182,7 +182,7 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
     ) -> CompactionResult:
         """Compacts the session, with `draft` unchanged if given. `will_retry`: the failed answer is requested again.
 
-        Raises `CannotCompact` or `SummaryFailed`, after the end event has reported the failure."""
+        Raises `NothingToCompact` or `SummaryFailed`, after the end event has reported the failure."""
         with self._start_task() as abort:
             forget = run.on_set(abort.set) if run is not None else lambda: None
             try:

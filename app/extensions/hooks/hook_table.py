@@ -265,7 +265,7 @@ def hook_named(name: str) -> Hook | None:
 
 def as_answer(hook: Hook, value: Any) -> Any:
     """Converts a handler's return value to the hook's answer. The keys of a dict may be spelled as in Python
-    or in JSON, and a path may be a text. Raises `UnreadAnswer` with the reason when the value is invalid."""
+    or in JSON, and a path may be a text. Raises `InvalidHookAnswer` with the reason when the value is invalid."""
     if value is None or hook.answer is None:
         return None
     if isinstance(value, hook.answer):

@@ -14,7 +14,7 @@ class IncompatibleApiVersion(UserError):
 
 
 def require_version(declared: str, version: str = API_VERSION) -> None:
-    """Raises `WrongVersion` unless `version` is in the declared range (`>=1,<2`). An empty range includes
+    """Raises `IncompatibleApiVersion` unless `version` is in the declared range (`>=1,<2`). An empty range includes
     every version."""
     for clause in declared.split(",") if declared.strip() else []:
         match = _CLAUSE.match(clause)

@@ -66,7 +66,7 @@ _finder = _ExtensionFinder()
 
 
 def load_function(file: Path, extension: Extension) -> Any:
-    """Imports the file and returns its `extension` function. Raises `CannotLoad`, or any exception of the
+    """Imports the file and returns its `extension` function. Raises `ExtensionLoadError`, or any exception of the
     code."""
     require_version(declared_range(file))
     extension.uses_former_name = _uses_former_name(file)

@@ -20,7 +20,7 @@ _MAX_ROUNDS = 30
 
 
 def require_index_names(source: str, first: str, tell: PipReport) -> None:
-    """Raises `BadPackage` when the distribution or a dependency would be fetched from an address."""
+    """Raises `PackageError` when the distribution or a dependency would be fetched from an address."""
     waiting, seen = [first], {_plain(first)}
     for _ in range(_MAX_ROUNDS):
         if not waiting:

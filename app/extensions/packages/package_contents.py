@@ -51,7 +51,7 @@ class PackageContents(msgspec.Struct, frozen=True, kw_only=True):
 
 def inspect_folder(folder: Path) -> PackageContents:
     """Returns the parts that the folder declares in `bayou.json`, or has in the usual places. Raises
-    `BadPackage`."""
+    `PackageError`."""
     manifest = folder / MANIFEST_NAME
     if is_file(manifest):
         return _declared(folder, manifest)

@@ -94,7 +94,7 @@ class InstalledParts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def stage_package(paths: Paths, source: str) -> StagedPackage:
-    """Fetches a package and inspects it. Raises `BadPackage`, leaving no files behind."""
+    """Fetches a package and inspects it. Raises `PackageError`, leaving no files behind."""
     kind = kind_of(source)
     paths.packages_dir.mkdir(parents=True, exist_ok=True)
     top = Path(tempfile.mkdtemp(prefix=".staging-", dir=paths.packages_dir))
@@ -154,7 +154,7 @@ def discard_package(staged: StagedPackage) -> None:
 
 
 def remove_package(paths: Paths, name_or_source: str) -> InstalledPackage:
-    """Removes an installed package. Raises `BadPackage` when there is no such package."""
+    """Removes an installed package. Raises `PackageError` when there is no such package."""
     with _locked(paths):
         package = find_package(paths, name_or_source)
         _write(paths, [one for one in installed_packages(paths) if one.name != package.name])
@@ -186,7 +186,7 @@ def installed_packages(paths: Paths) -> tuple[InstalledPackage, ...]:
 
 
 def resource_paths(paths: Paths) -> InstalledParts:
-    """Returns the paths of extensions, skills, prompts and themes in packages. Raises `BadPackage` for a
+    """Returns the paths of extensions, skills, prompts and themes in packages. Raises `PackageError` for a
     broken list."""
     found: dict[str, list[Path]] = {name: [] for name in InstalledParts.__struct_fields__}
     for package in installed_packages(paths):

@@ -20,7 +20,7 @@ class TooLargeToCheck(Exception):
 
 
 def fingerprint(path: Path, *, is_limited: bool = True) -> str:
-    """Returns the hash of a file, or of all files below a folder with their names. Raises `TooMuch` if
+    """Returns the hash of a file, or of all files below a folder with their names. Raises `TooLargeToCheck` if
     `is_limited`."""
     whole = hashlib.sha256()
     left = MAX_FINGERPRINT_BYTES if is_limited else sys.maxsize
@@ -71,7 +71,7 @@ def _files(path: Path, most: int) -> Iterator[tuple[str, Path]]:
 
 
 def _digest(file: Path, most: int) -> tuple[int, bytes]:
-    """Returns size and hash of a file, without blocking on pipes. Raises `OSError` and `TooMuch`."""
+    """Returns size and hash of a file, without blocking on pipes. Raises `OSError` and `TooLargeToCheck`."""
     handle = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     with os.fdopen(handle, "rb", buffering=0) as opened:
         if not stat.S_ISREG(os.fstat(handle).st_mode):

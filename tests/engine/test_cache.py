@@ -57,7 +57,7 @@ async def act(play: Play, action: str) -> None:
 
 
 def told(play: Play) -> list[str]:
-    return [event.text for event in play.all(Notice) if "anew" in event.text]
+    return [event.text for event in play.all(Notice) if "uncached tokens" in event.text]
 
 
 @pytest.mark.parametrize("action", ACTIONS)

@@ -174,7 +174,7 @@ async def test_a_listener_that_never_returns_holds_up_nobody_and_is_given_up_whe
     await play.prompt("go")
     assert len(told) == 1
     assert len(notices(play.events)) == 1
-    assert "10 events behind" in notices(play.events)[0]
+    assert "10 unprocessed events" in notices(play.events)[0]
     await play.session.events.drain()  # nobody waits for one that was given up
 
 

@@ -64,7 +64,7 @@ async def test_what_was_repaired_is_told_when_a_session_is_opened_while_running(
     await switch_session(play.session, str(path))
     await play.session.events.drain()
     told = [event.text for event in play.events if isinstance(event, Notice)]
-    assert any("torn" in text for text in told)
+    assert any("was incomplete" in text for text in told)
 
 
 async def test_lines_of_another_program_are_told(tmp_path: Path) -> None:

@@ -155,7 +155,7 @@ async def test_a_removal_asks_only_for_files_that_undo_does_not_hold(tmp_path: P
         await result_of(client, "git clean -fdxq")
     assert (project / "build" / "out.bin").exists()
     assert [data["approval"]["letter"] for data in person.asked] == ["contained", "contained"]
-    assert all("/undo could not bring back build" in data["approval"]["why"] for data in person.asked)
+    assert all("/undo could not restore build" in data["approval"]["why"] for data in person.asked)
 
 
 async def test_leaving_the_sandbox_is_a_question_with_its_reason(tmp_path: Path) -> None:

@@ -87,6 +87,6 @@ async def test_the_command_stores_what_is_taken_and_nothing_that_is_refused() ->
         server.reply(TAKEN)
         code, out, err = await auth(server, "login", "mine")
         assert (code, err) == (0, ""), err
-        assert "mine accepts the key." in out and "Stored for mine" in out
+        assert "mine accepts the key." in out and "Stored the key for mine" in out
         assert json.loads(kept.read_text())["mine"]["key"] == "sk-secret"
         assert "sk-secret" not in out

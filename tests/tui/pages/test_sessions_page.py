@@ -189,9 +189,9 @@ async def test_names_counts_copies_and_exports_are_told(home: Path) -> None:
         for tell in told:
             await tell()
         assert person.heard[:2] == ["Session name: Harbour"] * 2
-        assert "Messages  1 prompts, 1 answer, 0 tool calls" in person.heard[2]
+        assert "Messages  1 prompt, 1 answer, 0 tool calls" in person.heard[2]
         assert person.heard[3] == f"Now working in a copy: {sessions.play.session.state.file}"
-        assert person.heard[4] == f"Written: {home / 'out.md'}"
+        assert person.heard[4] == f"Exported to {home / 'out.md'}"
         assert "hello" in (home / "out.md").read_text()
         with pytest.raises(UserError, match=r"out\.md"):
             await page.export("out.md/below.md")

@@ -123,14 +123,15 @@ class SessionsPage(msgspec.Struct):
         """Shows messages, tokens and cost of the session (`/session`)."""
         state, stats = self.session.state, self.session.stats
         usage = stats.usage
-        answers, calls = (
+        prompts, answers, calls = (
+            pluralized(stats.user_messages, "prompt"),
             pluralized(stats.assistant_messages, "answer"),
             pluralized(stats.tool_calls, "tool call"),
         )
         told = {
             "File": state.file or "(not saved)",
             "Id": state.session_id,
-            "Messages": f"{stats.user_messages} prompts, {answers}, {calls}",
+            "Messages": f"{prompts}, {answers}, {calls}",
             "Tokens": f"{usage.input:,} in, {usage.output:,} out, {usage.cache_read:,} from the cache",
             "Cost": format_dollars(usage.cost.total),
         }

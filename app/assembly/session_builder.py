@@ -47,12 +47,7 @@ def assemble_session(
     project is trusted. `ends_with_answer`: the program ends when its prompts are answered. `asks`: who is asked
     about calls, unless it follows from these."""
     begun = open_session(options, paths, can_ask=can_ask)
-    effective_settings, project, places, log = (
-        begun.effective_settings,
-        begun.project,
-        begun.places,
-        begun.log,
-    )
+    effective_settings, project, log = begun.effective_settings, begun.project, begun.log
     registry, settings, trust = Registry(), effective_settings.settings, project.decision
     chosen = choose_extensions(options, paths, settings, is_trusted=trust.is_trusted)
     wishes = InitialModel(options, effective_settings, paths, env)
@@ -68,7 +63,7 @@ def assemble_session(
     session = Session(
         Dependencies(
             log=log,
-            places=places,
+            places=begun.places,
             registry=registry,
             choice=choice,
             toolbox=toolbox,
@@ -99,7 +94,7 @@ def assemble_session(
         extensions=extensions,
         hooks=hooks,
         prompt=prompt,
-        places=places,
+        places=begun.places,
         project=project,
         workspace=workspace,
         ground=ground,
@@ -109,9 +104,7 @@ def assemble_session(
         theme=settings.display.theme,
         locked=begun.locked,
         problems=(
-            *map(
-                str, (*effective_settings.problems, *wishes.catalogue.problems, *wishes.credentials.problems)
-            ),
+            *_problems_of_files(begun, wishes),
             *told,
             *prompt.problems,
             *log.take_problems(),
@@ -121,6 +114,12 @@ def assemble_session(
     )
     ground.subscribe(partial(_follow, assembled, options, paths))
     return assembled
+
+
+def _problems_of_files(begun: OpenedSession, wishes: InitialModel) -> Iterable[str]:
+    """Returns what is wrong in the files of settings, models and credentials."""
+    found = (*begun.effective_settings.problems, *wishes.catalogue.problems, *wishes.credentials.problems)
+    return map(str, found)
 
 
 def _own_tools(

@@ -5,6 +5,7 @@ import os
 import threading
 from collections.abc import Callable
 
+from app.assembly.signals import ENDING_SIGNALS, on_signals
 from app.engine.session import Session
 from app.printing import print_problem
 from app.sessions.errors import SessionError
@@ -42,6 +43,20 @@ def force_exit_deadline(code: int, last_words: Callable[[], object] = lambda: No
             timer.cancel()
 
     return call_off
+
+
+def ending_signal() -> "asyncio.Future[int]":
+    """Returns the number of the signal that asks bayou to end, once it has come; the process then ends within two
+    seconds, and with a second signal at once."""
+    stopped: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+
+    def stop(number: int) -> None:
+        if stopped.done():
+            os._exit(128 + number)  # a second signal ends at once
+        stopped.set_result(number)
+
+    on_signals(ENDING_SIGNALS, stop, at_once=lambda number: force_exit_deadline(128 + number))
+    return stopped
 
 
 async def close_session(session: Session, tell: Callable[[str], object] = print_problem) -> None:

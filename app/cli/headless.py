@@ -14,8 +14,7 @@ from app.assembly.first_prompt import FirstInput, read_input, read_piped
 from app.assembly.live_trust import untrusted_notice
 from app.assembly.options import Options
 from app.assembly.session_builder import assemble_session
-from app.assembly.shutdown import close_session, force_exit_deadline
-from app.assembly.signals import ENDING_SIGNALS, on_signals
+from app.assembly.shutdown import close_session, ending_signal
 from app.assembly.trust_prompt import RpcTrustPrompt
 from app.engine.session import Session
 from app.exit_codes import FAILED, INTERRUPTED, USAGE
@@ -23,7 +22,6 @@ from app.extensions.headless_ui import EventUi, SilentUi
 from app.extensions.ui_protocol import Mode
 from app.modes.answer_schema import read_schema
 from app.modes.headless_runs import NO_PROMPT_ERROR, EndRequest, PrepareSession, print_failure
-from app.modes.run_result import make_result_folder, write_result
 from app.printing import print_note, print_problem
 from app.resources.paths import Paths
 from app.sessions.errors import SessionError, SessionWriteError
@@ -53,7 +51,7 @@ async def run_headless(options: Options, paths: Paths, face: Mode) -> int:
     _warm_up(assembled)
     if face != "rpc":
         _collect_later(assembled.session)
-    stopped = _stop_on_signals()
+    stopped = ending_signal()
     read = partial(read_input, cwd=stood_in, permissions=assembled.session.permissions, piped=piped)
     work = asyncio.ensure_future(_work(options, paths, assembled, face, read, stood_in))
     await asyncio.wait({work, stopped}, return_when=asyncio.FIRST_COMPLETED)
@@ -144,17 +142,27 @@ async def _work(
         code = await _run(options, assembled, face, prepare, ending)
     except asyncio.CancelledError:
         if folder is not None:
-            await write_result(folder, session, INTERRUPTED)
+            await _write_result(folder, session, INTERRUPTED)
         raise
     if folder is not None:
-        code = await write_result(folder, session, code)
+        code = await _write_result(folder, session, code)
     if session.last_answer is not before and _is_guide_by_default(options, assembled):
         print_problem(NO_MODEL_NOTICE)
     return code
 
 
 def _result_folder(options: Options, stood_in: Path) -> Path | None:
-    return make_result_folder(stood_in / options.result) if options.result is not None else None
+    if options.result is None:
+        return None
+    from app.modes.run_result import make_result_folder  # noqa: PLC0415  (only with `--result`)
+
+    return make_result_folder(stood_in / options.result)
+
+
+async def _write_result(folder: Path, session: Session, code: int) -> int:
+    from app.modes.run_result import write_result  # noqa: PLC0415  (only with `--result`)
+
+    return await write_result(folder, session, code)
 
 
 async def _run(
@@ -197,15 +205,3 @@ def _next_step(assembled: AssembledSession, message: AssistantMessage) -> str:
         show_context="Send less: a shorter prompt, fewer files, or start a new session",
     )
     return NextSteps(assembled.choice, ways, os.environ).of(message)
-
-
-def _stop_on_signals() -> "asyncio.Future[int]":
-    stopped: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-
-    def stop(number: int) -> None:
-        if stopped.done():
-            os._exit(128 + number)  # a second signal ends at once
-        stopped.set_result(number)
-
-    on_signals(ENDING_SIGNALS, stop, at_once=lambda number: force_exit_deadline(128 + number))
-    return stopped

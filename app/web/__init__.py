@@ -1,1 +1,0 @@
-"""Pages of the web as text for the model."""

@@ -17,6 +17,7 @@ CONVENTIONS = {
 BOUNDARIES = {
     "app/assembly/own_tools.py": "loads the tools behind the first paint",
     "app/cli/commands/export.py": "a subcommand, loaded when it is the one that was typed",
+    "app/cli/commands/man_command.py": "a subcommand, loaded when it is the one that was typed",
     "app/cli/process_exit.py": "imports only the standard library, for an end without the session",
     "app/cli/process_protection.py": "runs before anything else is imported, to protect the process's memory",
     "app/modes/acp/line_log.py": "loaded late, with what knows secrets",

@@ -97,9 +97,10 @@ COMMENT = re.compile(r"\s*(# \w|\"\"\")")
 
 def loaded_after(program: str, cwd: Path) -> set[str]:
     """The modules of a fresh interpreter after `program`, which may write what it likes."""
+    paths = [str(ROOT), str(ROOT / "app" / "package")]
     script = f"{program}\nimport sys; sys.stderr.write('\\nLOADED ' + ' '.join(sys.modules))"
     run = subprocess.run(
-        [sys.executable, "-P", "-c", f"import sys; sys.path.insert(0, {str(ROOT)!r})\n{script}"],
+        [sys.executable, "-P", "-c", f"import sys; sys.path[:0] = {paths!r}\n{script}"],
         capture_output=True,
         text=True,
         cwd=cwd,

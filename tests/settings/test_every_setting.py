@@ -97,7 +97,9 @@ async def test_it_acts_at_once_on_the_page(
     case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     written: list[str] = []
-    monkeypatch.setattr("app.tui.app.write_to", lambda app, sequence: written.append(sequence))
+    monkeypatch.setattr(
+        "app.tui.terminal.terminal_parts.write_to", lambda app, sequence: written.append(sequence)
+    )
     monkeypatch.setattr("textual.constants.TEXTUAL_ANIMATIONS", "full")
     app = page_in(tmp_path, {**case.base, case.name: case.one})
     async with app.run_test(size=(100, 40)) as pilot:

@@ -52,8 +52,7 @@ async def connect_extensions(
     """Loads and starts a session's extensions. Publishes their errors as events; raises for unknown flags only.
 
     `reloaded` is called after every reload, for any cause."""
-    session = assembled.session
-    extensions = assembled.extensions
+    session, extensions = assembled.session, assembled.extensions
     extensions.may_read = partial(_may_read, assembled)
     resources = SessionResources(assembled, options, paths)
 
@@ -112,19 +111,32 @@ async def connect_extensions(
     await _load(assembled, paths, options, extensions)
     bound.is_trusted = assembled.project.decision.is_trusted
     session.tools.choose(tool_choice(options, assembled.effective_settings.settings))
-    if wrong := extended.catalogue.flag_errors():
-        raise UsageError(wrong[0])
-    extended.options = options.without_values_of(extended.catalogue.valued_flags())
+    extended.options = _without_extension_flags(options, extended.catalogue)
     resolve_missing_model(assembled, assembled.wishes.settle())
     refuse_without_prices(assembled, options)
     await resources.discover(extensions, "startup")
-    for text in (*assembled.chosen.problems, *resources.prompts.problems):
-        session.events.notify(text, "warning")
-    if options.verbose and mode == "tui":  # in other modes the summary goes to standard error
-        session.events.notify(startup_summary(assembled, extensions))
+    _tell_of_the_start(assembled, resources, is_summary_shown=options.verbose and mode == "tui")
     await extensions.start()
     assembled.ground.subscribe(follow)
     return extended
+
+
+def _without_extension_flags(options: Options, catalogue: ExtensionCatalogue) -> Options:
+    """Returns the options without words that are values of extensions' flags. Raises `UsageError` for a wrong
+    value."""
+    if wrong := catalogue.flag_errors():
+        raise UsageError(wrong[0])
+    return options.without_values_of(catalogue.valued_flags())
+
+
+def _tell_of_the_start(
+    assembled: AssembledSession, resources: SessionResources, *, is_summary_shown: bool
+) -> None:
+    """`is_summary_shown`: the summary is part of the page; in other modes it goes to standard error."""
+    for text in (*assembled.chosen.problems, *resources.prompts.problems):
+        assembled.session.events.notify(text, "warning")
+    if is_summary_shown:
+        assembled.session.events.notify(startup_summary(assembled, assembled.extensions))
 
 
 def resolve_missing_model(assembled: AssembledSession, told: Sequence[str] = ()) -> None:

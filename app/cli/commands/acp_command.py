@@ -93,15 +93,6 @@ def _refuse_what_the_client_says(options: Options) -> None:
 
 
 def _stop_on_signals() -> "asyncio.Future[int]":
-    from app.assembly.shutdown import force_exit_deadline  # noqa: PLC0415  (after the SDK)
-    from app.assembly.signals import ENDING_SIGNALS, on_signals  # noqa: PLC0415  (as above)
+    from app.assembly.shutdown import ending_signal  # noqa: PLC0415  (after the SDK)
 
-    stopped: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-
-    def stop(number: int) -> None:
-        if stopped.done():
-            os._exit(128 + number)  # a second signal ends at once
-        stopped.set_result(number)
-
-    on_signals(ENDING_SIGNALS, stop, at_once=lambda number: force_exit_deadline(128 + number))
-    return stopped
+    return ending_signal()

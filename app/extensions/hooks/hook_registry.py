@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from app.extensions.session_binding import SessionBinding
 
 
-class RegisteredHandler:
+class RegisteredHook:
     """One handler function registered for one hook."""
 
     __slots__ = ("context", "extension", "function", "is_active")
@@ -52,7 +52,7 @@ class HookRegistry:
         self.problems: list[ExtensionProblem] = []
         self.bus = ExtensionEventBus(self._bus_failed, limits)
         self._on_problem = on_problem
-        self.waiting: dict[str, tuple[RegisteredHandler, ...]] = {}
+        self.waiting: dict[str, tuple[RegisteredHook, ...]] = {}
         """The handlers by hook. Callers look here first, so that no payload is built without a handler."""
         self._followers: list[Callable[[], None]] = []
         self._told: set[tuple[str, str, str]] = set()
@@ -75,7 +75,7 @@ class HookRegistry:
         """Adds a function that is called whenever the set of handlers changes."""
         self._followers.append(follower)
 
-    def _wait(self, name: str, handlers: tuple[RegisteredHandler, ...]) -> None:
+    def _wait(self, name: str, handlers: tuple[RegisteredHook, ...]) -> None:
         if handlers:
             self.waiting[name] = handlers
         else:
@@ -88,7 +88,7 @@ class HookRegistry:
     ) -> Callable[[], None]:
         """Adds a handler; returns a function that removes it at any time. Handlers are called in the order of
         loading."""
-        handler = RegisteredHandler(extension, function, context)
+        handler = RegisteredHook(extension, function, context)
         waiting = (*self.waiting.get(name, ()), handler)
         self._wait(name, tuple(sorted(waiting, key=lambda one: one.extension.epoch)))
         extension.handler_count += 1
@@ -125,7 +125,7 @@ class HookRegistry:
                 break
         return answer
 
-    async def _ask(self, hook: Hook, handler: RegisteredHandler, payload: Any, so_far: Any) -> Any:
+    async def _ask(self, hook: Hook, handler: RegisteredHook, payload: Any, so_far: Any) -> Any:
         limits = self._limits()
         in_place = hook.closed
         seconds = limits.slow_answer if hook.is_slow else limits.answer

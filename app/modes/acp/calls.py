@@ -366,7 +366,7 @@ def _shortened(text: str, *, is_end: bool = False) -> str:
 
 
 def _line_of(call: ToolCall, details: Any) -> int | None:
-    line = call.arguments.get("offset") if call.name == "read" else None
+    line = call.arguments.get("offset") if KINDS.get(call.name) == "read" else None
     patch = details.get("patch") if isinstance(details, Mapping) else None
     if isinstance(patch, str):
         found = next((match for text in patch.splitlines() if (match := _FIRST_LINE.match(text))), None)

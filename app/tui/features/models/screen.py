@@ -1,17 +1,35 @@
 """The model picker, and the picker for the models that ctrl+p cycles through."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar
 
 import msgspec
 from textual.binding import BindingType
 
+from widgets.key_labels import key_label
 from widgets.lists.filtering import VisibleRow
 from widgets.lists.rows import ListRow
 from widgets.screens.picker import PickerAction, PickerScreen, bindings_of
 from widgets.screens.preview import PreviewText
+from widgets.textual_internals import keymap_of
 
 NO_KEY_WORDS = "no key"
+
+
+def _cycle_key(own: Mapping[str, str]) -> str:
+    return key_label(own, "app.model.cycleForward", "ctrl+p")
+
+
+def _none_chosen(own: Mapping[str, str]) -> str:
+    key = _cycle_key(own)
+    return (
+        f"no models chosen for {key} yet: /scoped-models" if key else "no models chosen yet: /scoped-models"
+    )
+
+
+def _none_selected(own: Mapping[str, str]) -> str:
+    key = _cycle_key(own)
+    return f"none selected: {key} cycles through all" if key else "none selected: all are cycled through"
 
 
 def with_provider(row: ListRow) -> ListRow:
@@ -67,7 +85,7 @@ class ModelScreen(PickerScreen):
         if action_id != "app.models.scope":
             super().action_act(action_id)
         elif not self._scoped:
-            self.show_note("no models chosen for ctrl+p yet: /scoped-models")
+            self.show_note(_none_chosen(keymap_of(self.app)))
         else:
             self.is_scoped = not self.is_scoped
             self._show_scope()
@@ -176,5 +194,5 @@ class ScopeScreen(PickerScreen):
         self.chosen = keys
         self.show_rows(
             self._ordered(),
-            note=f"{len(keys)} marked" if keys else "none selected: ctrl+p cycles through all",
+            note=f"{len(keys)} marked" if keys else _none_selected(keymap_of(self.app)),
         )

@@ -177,7 +177,7 @@ def test_silence_is_told_with_its_end(activity: Activity) -> None:
     activity.note(AgentStart())
     activity.note(request())
     activity.note(ProviderWaiting(state="waiting", seconds=90))
-    assert activity.told().words == "No word yet from anthropic, gives up in 1 m 30 s"
+    assert activity.told().words == "No response yet from anthropic, gives up in 1 m 30 s"
     activity.note(ProviderWaiting(state="stalled", seconds=0))
     assert activity.told().words == "No further response from anthropic"
     activity.note(ProviderWaiting(state="flowing", seconds=0))

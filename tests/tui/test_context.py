@@ -61,7 +61,7 @@ async def test_a_full_window_is_told_once_with_the_key_and_stays_in_the_footer(h
         await app.session.models.use(msgspec.structs.replace(model, context_window=6_000))
         await submit(app, pilot, "and on")
         await settled(app, pilot, 2)
-        await until(app, pilot, "alt+s writes the summary for you", "window nearly full: /compact")
+        await until(app, pilot, "alt+s lets you edit the summary first", "window nearly full: /compact")
         assert app.screen_text.count("The context window is nearly full") == 1
         assert not compactions(app)
 

@@ -62,7 +62,7 @@ def test_what_clashes_and_what_is_unknown_is_told(shown: Terminal) -> None:
     own_file("keybindings.json", {"app.model.select": "ctrl+t", "app.modle": "f9"})
     shown.press("x")
     shown.until("ctrl+t is assigned to both")
-    shown.until("there is no action 'app.modle'")
+    shown.until("unknown action 'app.modle'")
 
 
 def test_a_leader_key_says_how_it_goes_on(shown: Terminal) -> None:

@@ -194,7 +194,7 @@ async def test_what_has_no_lines_says_why(project: Project) -> None:
         await person.press("n")
         await person.sees_soon("no text: 3 B")
         await person.press("y")
-        await person.sees_soon("no patch: no text: 3 B")
+        await person.sees_soon("no patch copied: no text: 3 B")
         await person.press("escape")
 
 

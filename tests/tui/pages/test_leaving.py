@@ -36,6 +36,7 @@ class Desk:
             remember=self.remembered.append,
             spawn=person.spawn,
             clock=person.clock,
+            clear_stops=lambda: True,
         )
 
     def clear(self) -> None:

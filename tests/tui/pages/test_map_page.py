@@ -180,7 +180,7 @@ async def test_what_cannot_be_gone_to_is_said(root: Path, tmp_path: Path) -> Non
         await harbour.page.names_in("capstan", uses=False)
         await harbour.page.names_in("…", uses=False)
         assert person.heard == [
-            "capstan is no name in the repository map.",
+            "capstan is not a symbol in the repository map.",
             "There is no symbol in this block.",
         ]
         harbour.workspace.exchange(None, None)

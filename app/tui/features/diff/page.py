@@ -137,7 +137,7 @@ class _OpenDiff:
         if not patch.text:
             screen.show_note(f"no patch copied: {patch.why or file.why or 'nothing is held of it'}")
             return
-        self._copy(patch.text, f"copied the patch of {path}")
+        self._copy(patch.text, f"patch of {path}")
         screen.show_note("copied" if patch.is_whole else f"copied a part of the patch: {patch.why}")
 
     async def _copy_all(self, screen: DiffScreen) -> None:
@@ -147,7 +147,7 @@ class _OpenDiff:
         if not text:
             screen.show_note("no patch copied: these changes cannot be written as a patch")
             return
-        self._copy(text, "copied the patch of all files")
+        self._copy(text, "patch of all files")
         screen.show_note(f"copied all except {len(lacking)}: {lacking[0]}" if lacking else "copied all files")
 
     def _file(self, path: str) -> FileDifference | None:

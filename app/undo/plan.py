@@ -309,9 +309,9 @@ def _with_row(step: RestoreStep, **said: object) -> RestoreStep:
 
 def _conflict(history: FileHistory, now: FileImage | None) -> str:
     if now is None:
-        return "you deleted it afterwards"
+        return "you deleted it since"
     if history.expected is None:
-        return "you created it afterwards"
+        return "you created it since"
     if is_same(now, history.expected):
         return "you changed it in between"
     return "you changed it since"

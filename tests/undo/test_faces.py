@@ -87,7 +87,7 @@ async def test_the_shell_previews_and_puts_back(told: Told) -> None:
         "by-bash.txt": "conflict",
     }
     done = told.undo("--yes")
-    assert done.stdout == "Restored: 1 file; 1 stayed as it is.\n  by-bash.txt: you changed it afterwards\n"
+    assert done.stdout == "Restored: 1 file; 1 stayed as it is.\n  by-bash.txt: you changed it since\n"
     assert (told.read("a.txt"), told.read("by-bash.txt")) == ("one\n", "mine\n")
     assert told.undo("--redo", "--yes").stdout == "Redone: 1 file.\n"
     assert told.read("a.txt") == "two\n"

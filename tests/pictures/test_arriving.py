@@ -115,7 +115,7 @@ async def test_changes_that_wait(screen: Screen, photographs: Photographs) -> No
         app.session.tools.set_active((*app.session.tools.active(), "ast_edit", "resolve"))
         await tour.say("stay instead of wait")
         await tour.idle()
-        await tour.until("staged this")
+        await tour.until("Apply what ast_edit staged?")
         await tour.photograph("staged")
         await tour.heard()
         await tour.press("alt+a")

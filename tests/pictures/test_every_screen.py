@@ -118,7 +118,7 @@ async def test_pages(screen: Screen, photographs: Photographs) -> None:
         await tour.say("/settings")
         await tour.press(*"retry")
         await tour.photograph("settings-search")
-        await tour.press("enter")
+        await tour.press("down", "enter")
         await tour.photograph("settings-value")
         await tour.press("escape", "escape", "escape")
         await tour.say("/login deepseek")

@@ -84,7 +84,7 @@ class Prompts(msgspec.Struct, eq=False, kw_only=True):
         if self.runner.is_running:  # something else began while extensions were asked
             return self._queue(words, [*companions, message])
         self._start([*self.queues.take_next_turn(), *companions, message])
-        self.outcomes.expect(words, message)
+        self._expect_outcome(words, message)
         return "started"
 
     async def _preprocess(self, words: PromptInput, *, expand: bool = True) -> PromptInput | None:
@@ -112,7 +112,7 @@ class Prompts(msgspec.Struct, eq=False, kw_only=True):
                 "follow_up" if words.while_running == "follow_up" else "steering",
                 message,  # pyright: ignore[reportArgumentType]  (a person's or an extension's)
             )
-        self.outcomes.expect(words, messages[-1])
+        self._expect_outcome(words, messages[-1])
         return "queued"
 
     async def queue(self, queue: QueueName, words: PromptInput) -> Disposition:
@@ -128,8 +128,12 @@ class Prompts(msgspec.Struct, eq=False, kw_only=True):
             return "handled"
         message = await self._message(taken)
         self.queues.add(queue, message)
-        self.outcomes.expect(words, message)
+        self._expect_outcome(words, message)
         return "queued"
+
+    def _expect_outcome(self, words: PromptInput, message: Message) -> None:
+        if words.request_id is not None:
+            self.outcomes.expect(words, message)
 
     async def _message(self, words: PromptInput) -> UserMessage:
         """Returns the user's message, with secrets masked unless they are to be sent."""

@@ -48,18 +48,20 @@ class PromptOutcomes:
         self._open: list[_OpenPrompt] = []
         self._problem = ""
         """The last error of the session itself since a prompt was delivered."""
-        telling.subscribe(self._note)
+        self._leave: Callable[[], None] | None = None
+        """Ends the listening, which lasts as long as prompts are open."""
 
     def expect(self, words: PromptInput, message: Message) -> None:
-        """Notes an accepted prompt, which is delivered now or waits in a queue."""
-        if words.request_id is not None:
-            self._open.append(
-                _OpenPrompt(
-                    id=words.request_id,
-                    message_id=message.id,
-                    is_follow_up=words.while_running == "follow_up",
-                )
+        """Notes an accepted prompt with an id, which is delivered now or waits in a queue."""
+        self._open.append(
+            _OpenPrompt(
+                id=words.request_id,
+                message_id=message.id,
+                is_follow_up=words.while_running == "follow_up",
             )
+        )
+        if self._leave is None:
+            self._leave = self._telling.subscribe(self._note)
 
     def is_awaited(self, message_id: str) -> bool:
         """Whether a client sent this message as a prompt, and waits for its outcome."""
@@ -83,8 +85,6 @@ class PromptOutcomes:
             self._settle(prompt, "aborted")
 
     def _note(self, event: Event) -> None:
-        if not self._open:
-            return
         if isinstance(event, MessageStart) and isinstance(event.message, UserMessage):
             self._delivered(event.message.id)
         elif isinstance(event, MessageEnd) and isinstance(event.message, AssistantMessage):
@@ -117,6 +117,9 @@ class PromptOutcomes:
 
     def _settle(self, prompt: _OpenPrompt, status: Status, *, session_settled: bool = True) -> None:
         self._open.remove(prompt)
+        if not self._open and self._leave is not None:
+            self._leave()
+            self._leave = None
         answer = prompt.answer
         self._telling.publish_now(
             PromptResult(

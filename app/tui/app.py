@@ -85,6 +85,7 @@ class BayouApp(App[int]):
         self.terminal = TerminalParts(
             self, assembled, lambda work: self.tasks.spawn(work), env=self.env, clock=self.clock
         )
+        self.images = self.terminal.images  # widgets look for it here: `terminal_images.images_of`
         self.page = PageParts(
             self,
             assembled,

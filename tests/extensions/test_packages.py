@@ -128,7 +128,7 @@ def test_a_link_out_of_the_package_is_refused(paths: Paths, notes: Path):
 
 
 def test_a_missing_source_is_named(paths: Paths):
-    with pytest.raises(PackageError, match="nowhere: there is no such folder"):
+    with pytest.raises(PackageError, match="nowhere: no such folder or .py file"):
         stage_package(paths, "nowhere")
 
 
@@ -151,7 +151,7 @@ def test_a_git_repository(paths: Paths, notes: Path, repository: str):
     again = stage_package(paths, repository)
     assert again.is_unchanged
     discard_package(again)
-    with pytest.raises(PackageError, match="installed already, from file://"):
+    with pytest.raises(PackageError, match="already installed, from file://"):
         stage_package(paths, str(notes))
 
 

@@ -128,7 +128,7 @@ def test_a_link_out_of_the_package_is_refused(paths: Paths, notes: Path):
 
 
 def test_a_missing_source_is_named(paths: Paths):
-    with pytest.raises(PackageError, match="nowhere: no such folder or .py file"):
+    with pytest.raises(PackageError, match="nowhere: no such folder"):
         stage_package(paths, "nowhere")
 
 

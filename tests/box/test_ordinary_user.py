@@ -36,7 +36,7 @@ def bayou(home: Path, *words: str) -> str:
 
 
 def test_an_ordinary_user_has_all_of_the_sandbox(ordinary_home: Path) -> None:
-    assert "This system has all of it: own mounts and network" in bayou(ordinary_home, "sandbox")
+    assert "This system has full sandbox: separate mounts and network" in bayou(ordinary_home, "sandbox")
 
 
 def test_a_command_of_an_ordinary_user_neither_sees_keys_nor_plants_hooks(ordinary_home: Path) -> None:

@@ -107,7 +107,7 @@ async def test_pipes_in_place_of_files_are_not_waited_for(
 def test_a_pipe_in_place_of_the_keys_is_told_of(tmp_path: Path):
     os.mkfifo(agent_file("keybindings.json"))
     with terminal(tmp_path, "--offline") as page:
-        page.until("keybindings.json is not a regular file. The default keys stay.")
+        page.until("keybindings.json is not a regular file. The default keys stay in use.")
 
 
 def test_an_answer_about_a_folder_does_not_overwrite_what_cannot_be_read(tmp_path: Path):

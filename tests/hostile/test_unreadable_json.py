@@ -116,7 +116,7 @@ async def google(folder: Path, data: bytes) -> None:
 async def sign_in(folder: Path, data: bytes) -> None:
     async with loopback() as server:
         server.reply(Reply(body=data))
-        with pytest.raises(CredentialError, match="answered with 200"):
+        with pytest.raises(CredentialError, match="/token answered 200: "):
             await post_async(f"{server.url}/token", {"code": "x"})
 
 

@@ -64,7 +64,7 @@ async def test_what_it_is_refused_for_is_told_and_nobody_is_sent_to_a_browser(
     assert not isinstance(told.value, SignInRequired)
     server.scope_of_calls = "write"
     with pytest.raises(
-        ServerUnavailable, match=r"more rights than its client has: name them in `oauth\.scope`"
+        ServerUnavailable, match=r"the server requires more permissions: add them to `oauth\.scope`"
     ):
         await heard(robot(server), sign_ins)
     sign_ins.forget("docs", server.url)

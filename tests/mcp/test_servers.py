@@ -137,7 +137,7 @@ async def test_progress_is_a_sign_of_life(place: Place):
 
 async def test_a_call_without_any_ends_at_its_limit(place: Place):
     life = place.life(timeout=0.3)
-    with pytest.raises(CallTimedOut, match=r"no sign of life for 0\.3 s"):
+    with pytest.raises(CallTimedOut, match=r"no answer or progress for 0\.3 s"):
         await life.call("slow", {"count": 3})
 
 

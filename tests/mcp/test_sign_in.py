@@ -303,7 +303,7 @@ async def test_a_key_of_ones_own_is_sent_and_told_when_it_is_refused(
 ):
     config = config_of(server, headers={"authorization": "Bearer hunter2"})
     with pytest.raises(
-        ServerUnavailable, match=r"does not take the Authorization in its `headers` \(401\)"
+        ServerUnavailable, match=r"the server rejected the Authorization in `headers` \(401\)"
     ) as told:
         await heard(config, sign_ins)
     assert not isinstance(told.value, SignInRequired)

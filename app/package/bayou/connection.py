@@ -2,7 +2,6 @@
 requests."""
 
 import asyncio
-from asyncio.subprocess import PIPE, Process, create_subprocess_exec
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -44,7 +43,7 @@ class Connection:
         self._env = dict(env) if env is not None else None
         self._answer_question = answer_question
         self._timeout = timeout
-        self._process: Process | None = None
+        self._process: asyncio.subprocess.Process | None = None
         self._count = 0
         self._pending: dict[str, asyncio.Future[dict[str, Any]]] = {}
         self._listeners: list[Callable[[Mapping[str, Any]], None]] = []
@@ -63,11 +62,11 @@ class Connection:
         return self._process.pid
 
     async def start(self) -> None:
-        self._process = await create_subprocess_exec(
+        self._process = await asyncio.create_subprocess_exec(
             *self._command,
-            stdin=PIPE,
-            stdout=PIPE,
-            stderr=PIPE,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
             cwd=self._cwd,
             env=self._env,
             limit=LINE_LIMIT,

@@ -87,7 +87,7 @@ class Stage:
         await self.session.close()
 
     async def prompt(self, text: str) -> None:
-        await self.session.prompt(text)
+        await self.session.prompt(text, request_id=text)  # as a client does, which waits for the outcome
         await self.session.wait_until_idle()
         await self.session.events.drain()
 

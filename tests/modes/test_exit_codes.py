@@ -127,7 +127,7 @@ def test_a_recursive_schema_and_one_that_nothing_fits_are_compared(tmp_path: Pat
     [("sesions", "bayou --session"), ("udate", "bayou update"), ("permision", "bayou permissions")],
 )
 def test_a_word_that_is_nearly_a_command_is_no_prompt(word: str, meant: str) -> None:
-    with pytest.raises(UsageError, match=f"Unknown command {word}. Did you mean {meant}[?]"):
+    with pytest.raises(UsageError, match=f"Unknown command: {word}. Did you mean {meant}[?]"):
         reject_misspelled_command([word])
 
 

@@ -139,7 +139,7 @@ class Approvals(msgspec.Struct):
             return
         if first.method == _STAGED:
             diffs = [one for one in self._staged[first.id][1].blocks if isinstance(one, DiffBlock)]
-            self.bar.show_change(first.id, _change_rows(diffs))
+            self.bar.show_change(first.id, _change_rows(diffs, names_files=True))
         elif first.approval is not None and self.has_preview(first.approval.tool_name):
             self.spawn(self._show_change(first.id, first.approval))
 
@@ -160,7 +160,8 @@ class Approvals(msgspec.Struct):
         """Shows the change inside the question, as soon as the files have been read."""
         changes = await self.preview(approval.tool_name, approval.arguments, is_for_person=True)
         if changes is not None:
-            self.bar.show_change(question_id, _change_rows(file_diffs(changes.details)))
+            diffs = file_diffs(changes.details)
+            self.bar.show_change(question_id, _change_rows(diffs, names_files=len(diffs) > 1))
 
     def _keys(self) -> ApprovalKeys:
         told = self.key_label
@@ -347,12 +348,12 @@ def _other(event: QuestionAsked) -> ApprovalRequest:
     )
 
 
-def _change_rows(diffs: Sequence[DiffBlock]) -> list[ChangeRow]:
-    """Returns the rows of a change; with several files, each begins with its name."""
+def _change_rows(diffs: Sequence[DiffBlock], *, names_files: bool) -> list[ChangeRow]:
+    """Returns the rows of a change; each file begins with its name, unless the question names it."""
     kinds: dict[str, Literal["added", "removed", "context"]] = {"+": "added", "-": "removed"}
     rows: list[ChangeRow] = []
     for diff in diffs:
-        if len(diffs) > 1:
+        if names_files:
             rows.append(ChangeRow(kind="file", text=f"{diff.path}  +{diff.added} {MINUS}{diff.removed}"))
         code, lines = parse_diff(diff.diff)
         rows += [

@@ -160,7 +160,7 @@ async def test_a_call_that_says_nothing_ends_at_its_limit(place: Place):
     place.life.config = ServerConfig(
         name="far", type=place.life.config.type, url=place.served.url, timeout=0.1
     )
-    with pytest.raises(CallTimedOut, match=r"far gave no answer or progress for 0\.1 s"):
+    with pytest.raises(CallTimedOut, match=r"far failed: no answer or progress for 0\.1 s"):
         await place.life.call("slow", {"steps": 50})
 
 

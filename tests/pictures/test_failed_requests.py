@@ -26,7 +26,7 @@ REFUSALS = {
     "paid": (402, {}, "billing_error", "Your credit balance is too low to access the API."),
 }
 STEPS = {
-    "key": ("the environment variable ANTHROPIC_API_KEY", "/login anthropic gives another"),
+    "key": ("the environment variable ANTHROPIC_API_KEY", "/login anthropic stores another key"),
     "limit": (f"anthropic accepts requests again {NOON}", "ctrl+l chooses a model of another provider"),
     "overflow": (
         "/context shows what fills the window",

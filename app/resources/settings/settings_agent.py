@@ -130,12 +130,12 @@ class InteractionSettings(SettingsGroup, frozen=True, kw_only=True):
     ] = None
     double_escape_action: Annotated[
         Literal["tree", "fork", "none"],
-        Meta(title="Escape twice", description="What pressing Escape twice opens when the editor is empty."),
+        Meta(title="On esc twice", description="What pressing Escape twice opens when the editor is empty."),
     ] = "tree"
     ctrl_c_stops: Annotated[
         bool,
         Meta(
-            title="Ctrl+C stops the agent",
+            title="ctrl+c stops the agent",
             description="On an empty editor Ctrl+C stops the agent, and the second press quits.",
         ),
     ] = True

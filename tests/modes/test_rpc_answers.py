@@ -17,6 +17,7 @@ from bayou.values import (
     AssistantMessage,
     ContextEditEntry,
     MessageEnd,
+    PromptResult,
 )
 from tests.modes.processes import RPC, STAGE, lines_until, put, staged, start
 
@@ -34,7 +35,9 @@ async def test_a_prompt_whose_answer_breaks_a_rule_settles_once_with_the_answer(
     async with staged(tmp_path) as client:
         events = await client.prompt_and_wait("Here is a FIX" + "ME for later")
         assert [type(event) for event in events].count(AgentSettled) == 1
-        assert isinstance(events[-1], AgentSettled) and not events[-1].aborted
+        settled, result = events[-2:]
+        assert isinstance(settled, AgentSettled) and not settled.aborted
+        assert isinstance(result, PromptResult) and result.status == "completed"
         interrupted = next(event for event in events if isinstance(event, AnswerInterrupted))
         assert interrupted.details["rule"] == "no-notes"
         answers = [

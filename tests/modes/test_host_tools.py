@@ -123,5 +123,7 @@ async def test_the_frames_as_they_are_on_the_wire(tmp_path: Path) -> None:
     await lines_until(process, id="r", success=True)
     await lines_until(process, type="host_tool_call")
     out, _ = await process.communicate(b"")  # the client goes with a call open
-    assert json.loads(out.splitlines()[-1]) == {"type": "agent_settled", "aborted": True}
+    last = {line["type"]: line for line in map(json.loads, out.splitlines()[-2:])}
+    assert last["agent_settled"] == {"type": "agent_settled", "aborted": True}
+    assert last["prompt_result"]["status"] == "aborted"
     assert process.returncode == 0

@@ -32,12 +32,12 @@ import asyncio, sys, time
 import app.engine.session, app.resources.settings.settings  # what a session has loaded before its extensions
 from pathlib import Path
 began = time.process_time()
-from app.extensions.loading.loader import in_folder
+from app.extensions.loading.loader import extensions_in_folder
 from app.extensions.extension_runner import Extensions
 imported = time.process_time()
 async def main():
     extensions = Extensions()
-    await extensions.load(in_folder(Path(sys.argv[1]), "user"))
+    await extensions.load(extensions_in_folder(Path(sys.argv[1]), "user"))
     assert len(extensions.hooked.loaded) == int(sys.argv[2]), extensions.hooked.problems
 asyncio.run(main())
 ended = time.process_time()

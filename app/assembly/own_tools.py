@@ -10,8 +10,8 @@ from app.engine.planning.planning_tools import plan_tool, todo_tool
 from app.engine.session import Session
 from app.resources.settings.effective_settings import EffectiveSettings
 from app.values.models import Model
+from app.web.access import WebAccess
 from app.web.fetch_tool import fetch_tool
-from app.web.fetching import WebAccess, WebFetcher
 from tools.base import Tool
 from tools.builtin.mermaid import mermaid_tool
 from tools.registry import builtin_tools
@@ -22,7 +22,7 @@ def own_tools(
 ) -> tuple[Tool, ...]:
     todo = todo_tool(lambda: session.todos.phases, session.todos.change)
     mermaid = mermaid_tool()
-    fetch = fetch_tool(WebFetcher(lambda: _web_settings(effective_settings)))
+    fetch = fetch_tool(lambda: _web_settings(effective_settings))
 
     def unwanted(tools: Mapping[str, Tool]) -> list[str]:
         """Lists the tools to withhold. Compares by identity: a tool of an extension with the same

@@ -25,6 +25,11 @@ from app.undo.disk import (
 from app.undo.images import Change, Choice, FileImage, UnheldFile, is_same, path_fields
 from app.undo.plan import HeldContents, RestorePlan, RestoreStep, merged_content
 
+SKIPPED = "skipped"
+"""Why a file stays that the user left out of a restore."""
+NOT_REACHED = "bayou ended before it was restored"
+"""Why a file stays that an interrupted restore did not come to."""
+
 
 class ChosenStep(msgspec.Struct, frozen=True, kw_only=True):
     """A chosen step of a plan with the content to write."""
@@ -55,7 +60,7 @@ def prepare_steps(
         if step.row.state in ("unheld", "refused"):
             kept.append(UnheldFile(path=step.row.path, why=step.row.why))
         elif choice == "keep":
-            kept.append(UnheldFile(path=step.row.path, why=step.row.why or "skipped"))
+            kept.append(UnheldFile(path=step.row.path, why=step.row.why or SKIPPED))
         else:
             try:
                 wanted.append(_wanted(step, choice, contents))
@@ -235,7 +240,7 @@ def interrupted_outcome(
         if how == "after":
             done.append(change)
         elif how == "before":
-            kept.append(UnheldFile(path=change.path, why="bayou ended before it was restored"))
+            kept.append(UnheldFile(path=change.path, why=NOT_REACHED))
         else:
             kept.append(
                 UnheldFile(path=change.path, why="its content is neither the old nor the restored one")

@@ -41,6 +41,8 @@ from app.undo.ledger import Ledger, LedgerLine
 from app.undo.plan import HeldContents, RestorePlan, make_plan
 from app.undo.recording import Recorder
 from app.undo.restoring import (
+    NOT_REACHED,
+    SKIPPED,
     carry_out,
     intended_changes,
     interrupted_change,
@@ -252,7 +254,7 @@ class Restores:
         changes = changes_in(data, self._recorder.contents.store.get) or ()
         self._tidy(changes)
         done = interrupted_outcome(changes, self._place, str(self._recorder.root))
-        is_whole = not any(one.why == "bayou ended before it" for one in done.kept)
+        is_whole = not any(one.why == NOT_REACHED for one in done.kept)
         told = msgspec.structs.replace(
             data,
             changes=done.changes,
@@ -288,7 +290,7 @@ def restored_text(data: RestoredData) -> str:
     count = data.total
     files = f"{count} file{'' if count == 1 else 's'}"
     what = "Redone" if data.undoes else "Restored"
-    kept = [one for one in data.kept if one.why != "kept as it is"]
+    kept = [one for one in data.kept if one.why != SKIPPED]
     stayed = f"; {len(kept)} stayed as they are" if len(kept) > 1 else "; 1 stayed as it is" if kept else ""
     return f"{what}: {files}{stayed}."
 

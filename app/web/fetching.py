@@ -16,6 +16,7 @@ from app.providers.errors import ProviderError
 from app.providers.senders.certificates import bundle_of, trusted
 from app.providers.senders.client import Route, proxies
 from app.version import VERSION
+from app.web.access import WebAccess
 from app.web.addresses import (
     HostNotFound,
     Resolve,
@@ -43,14 +44,6 @@ _TEXT = re.compile(r"text/|application/(?:[\w.-]+\+)?(?:json|xml|yaml|toml|javas
 _CHARSET = re.compile(r"charset\s*=\s*[\"']?([\w.:-]{1,40})", re.IGNORECASE)
 _KNOWN_CHARSET = re.compile(r"utf|iso8859|cp\d|gb|big5|shift_jis|euc_|koi8|mac|ascii")
 _META_BYTES = 2_048
-
-
-class WebAccess(msgspec.Struct, frozen=True, kw_only=True):
-    """What the user's settings let a fetch do."""
-
-    private_hosts: Sequence[str] = ()
-    allows_http: bool = False
-    proxy: str | None = None
 
 
 class WebPage(msgspec.Struct, frozen=True, kw_only=True):

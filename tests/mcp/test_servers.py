@@ -221,7 +221,8 @@ async def test_a_server_that_hangs_in_its_start_is_given_up_with_its_process(pla
 async def test_a_server_that_dies_in_a_call_is_started_anew_and_the_call_is_not_repeated(place: Place):
     life = place.life()
     with pytest.raises(
-        ConnectionLost, match=r'the program exited with code 7 \("out of memory"\).*not known'
+        ConnectionLost,
+        match=r'the program exited with code 7 \("out of memory"\).*check before you call again',
     ):
         await life.call("die", {})
     assert life.state == "known"
@@ -277,7 +278,7 @@ from app.mcp.server_context import ServerContext
 from app.mcp.config_entries import ServerConfig
 from app.mcp.stdio_process import server_variables
 from app.mcp.managed_server import ManagedServer
-from app.mcp.server_context import FILE_BYTES, ServerLog
+from app.mcp.server_context import MAX_LOG_FILE_BYTES, ServerLog
 from tools.running.process import LocalProcesses
 
 async def hold():

@@ -2,8 +2,9 @@
 
 import pytest
 
+from app.web.access import WebAccess
 from app.web.addresses import parse_target, refusal
-from app.web.fetching import WebAccess, WebFetcher
+from app.web.fetching import WebFetcher
 from tests.providers.loopback import loopback
 from tools.base import ToolError
 

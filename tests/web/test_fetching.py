@@ -7,7 +7,8 @@ from collections.abc import AsyncIterator
 import pytest
 
 from app.web import fetching
-from app.web.fetching import WebAccess, WebFetcher
+from app.web.access import WebAccess
+from app.web.fetching import WebFetcher
 from tests.providers.loopback import Loopback, Reply, loopback
 from tools.base import ToolError
 

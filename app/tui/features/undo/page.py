@@ -10,6 +10,7 @@ from app.engine.session import Session
 from app.tui.features.undo.screen import ChangeRow, ChangesScreen
 from app.tui.page_protocols import AskPerson, ShowMessage
 from app.undo.images import Choice, RestoredData
+from app.undo.restoring import SKIPPED
 from app.undo.session_undo import restored_text
 from app.values.user_errors import UserError
 from tools.amounts import changed_files, changed_lines
@@ -62,7 +63,7 @@ class FilesPage(msgspec.Struct, frozen=True):
     def tell(self, data: RestoredData) -> None:
         """Reports which files were not changed and how to undo the restore; the transcript shows what
         was done."""
-        kept = [f"  {one.path}: {one.why}" for one in data.kept if one.why != "kept as it is"]
+        kept = [f"  {one.path}: {one.why}" for one in data.kept if one.why != SKIPPED]
         lines = [restored_text(data)] if not data.total else []
         if kept and data.total:
             lines.append("Not changed:" if len(kept) == 1 else "Unchanged:")

@@ -53,7 +53,7 @@ async def test_the_way_back_to_what_was_not_sent(home: Path) -> None:
     silent = make_app(home, say("x"), options=Options(use_theme="bayou-dark"))
     async with silent.run_test(size=(100, 30)):
         silent.editor.set_text("half a thought")
-        silent.unsent.save()
+        silent.prompt.unsent.save()
     again = make_app(home, say("x"), options=Options(use_theme="bayou-dark"))
     async with again.run_test(size=(100, 30)) as pilot:
         await again.is_ready.wait()
@@ -66,7 +66,7 @@ async def test_the_search_of_older_prompts(home: Path) -> None:
     silent = make_app(home, say("x"), options=Options(use_theme="bayou-dark"))
     async with silent.run_test(size=(100, 30)):
         silent.editor.set_text("half a thought")
-        silent.unsent.save()
+        silent.prompt.unsent.save()
     again = make_app(home, say("x"), options=Options(use_theme="bayou-dark"))
     async with again.run_test(size=(100, 30)) as pilot:
         await again.is_ready.wait()

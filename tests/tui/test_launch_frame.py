@@ -227,7 +227,7 @@ def test_a_session_that_is_not_there_is_told_on_the_shell_s_screen(tmp_path: Pat
         go_on()
         assert shown.ended() == 2
         assert shown.left_behind() == []
-        assert b"no session has the id" in shown.sent.rpartition(b"\x1b[?1049l")[2]
+        assert b"no session id begins with '00000000'" in shown.sent.rpartition(b"\x1b[?1049l")[2]
 
 
 def test_a_terminal_that_goes_away(tmp_path: Path, env: dict[str, str]):

@@ -65,7 +65,7 @@ async def test_a_draft_of_a_session_that_never_began_is_in_the_history(home: Pat
     first = make_app(home, say("x"), options=Options(use_theme="bayou-dark"))
     async with first.run_test(size=(100, 30)):
         first.editor.set_text("half a thought")
-        first.unsent.save()
+        first.prompt.unsent.save()
     second = make_app(home, say("x"), options=Options(use_theme="bayou-dark"))
     async with second.run_test(size=(100, 30)) as pilot:
         await second.is_ready.wait()
@@ -73,7 +73,7 @@ async def test_a_draft_of_a_session_that_never_began_is_in_the_history(home: Pat
         await pilot.press("up")
         assert second.editor.text == "half a thought"
         second.editor.set_text("")
-        second.unsent.editor_changed(second.editor.model.draft())
+        second.prompt.unsent.editor_changed(second.editor.model.draft())
     third = make_app(home, say("x"), options=Options(use_theme="bayou-dark"))
     async with third.run_test(size=(100, 30)) as pilot:
         await third.is_ready.wait()
@@ -87,12 +87,12 @@ async def test_an_older_draft_is_not_one_up_away_of_another(home: Path) -> None:
         await submit(talked, pilot, "hello")
         await settled(talked, pilot)
         talked.editor.set_text("what was being written")
-        talked.unsent.save()
+        talked.prompt.unsent.save()
         talked.session.log.close()
     silent = make_app(home, say("x"), options=kept)
     async with silent.run_test(size=(100, 30)):
         silent.editor.set_text("half a thought")
-        silent.unsent.save()
+        silent.prompt.unsent.save()
     again = make_app(home, say("x"), options=Options(use_theme="bayou-dark", continue_=True))
     async with again.run_test(size=(100, 30)) as pilot:
         await again.is_ready.wait()

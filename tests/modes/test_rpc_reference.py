@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import os
 import re
 import subprocess
 import sys
@@ -85,8 +86,14 @@ def test_the_page_shows_a_program_of_twenty_lines_that_runs(tmp_path: Path) -> N
     text = (ROOT / reference.PAGE).read_text(encoding="utf-8")
     program = text.split("```python\n")[1].split("```")[0]
     assert len([line for line in program.splitlines() if line.strip()]) <= 20
+    path = os.pathsep.join((str(ROOT), str(ROOT / "app" / "package")))
     done = subprocess.run(
-        [sys.executable, "-P", "-c", program], cwd=tmp_path, capture_output=True, text=True, timeout=60
+        [sys.executable, "-P", "-c", program],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        timeout=60,
     )
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()

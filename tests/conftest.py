@@ -49,7 +49,7 @@ _FOREIGN = {
 _KEPT = {snapshots.RUN_ID, snapshots.PLUGIN_FOLDER}
 _FIXED = {
     # Some tests start bayou in a process of its own; a checkout need not be installed for that.
-    "PYTHONPATH": str(ROOT),
+    "PYTHONPATH": os.pathsep.join((str(ROOT), str(ROOT / "app" / "package"))),
     "TZ": "UTC",
     "LC_ALL": "C.UTF-8",
     "TERM": "xterm-256color",

@@ -23,7 +23,7 @@ HOME: Final = Path("/home/dev")
 PROJECT: Final = HOME / "project"
 LISTENED: Final = Path("/run/heard/lines")
 OUTPUT: Final = Path("/run/heard/output")
-LOG_TAIL_BYTES: Final = Path("/run/heard/bytes")
+KEPT_BYTES: Final = Path("/run/heard/bytes")
 """What was sent, as it came: the lines above are easier to read, this can be searched for what is packed."""
 AGENT: Final = HOME / "agent.sock"
 SECRET: Final = "PLANTEDKEY1f9dxWv"
@@ -91,7 +91,7 @@ def make() -> None:
     )
     LISTENED.parent.mkdir()
     LISTENED.touch()
-    LOG_TAIL_BYTES.touch()
+    KEPT_BYTES.touch()
     subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
     for family, addresses in (("-4", "0.0.0.0/0"), ("-6", "::/0")):
         subprocess.run(["ip", family, "route", "add", "local", addresses, "dev", "lo"], check=False)
@@ -181,7 +181,7 @@ def _received(link: socket.socket) -> bytes:
     link.settimeout(2)
     try:
         while piece := link.recv(65_536):
-            with LOG_TAIL_BYTES.open("ab") as file:
+            with KEPT_BYTES.open("ab") as file:
                 file.write(piece)
             data += piece
             head, _, body = data.partition(b"\r\n\r\n")
@@ -241,7 +241,7 @@ class Template:
         if is_etc_touched:
             _unpack(self._etc, "/etc")
         LISTENED.write_text("")
-        LOG_TAIL_BYTES.write_text("")
+        KEPT_BYTES.write_text("")
         OUTPUT.write_text("")
 
 
@@ -256,7 +256,7 @@ def person() -> dict[str, str]:
         "LHOST": HOST,
         "LPORT": str(PORT),
         "PIP_TRUSTED_HOST": HOST,
-        "LISTENLOG": str(LOG_TAIL_BYTES),
+        "LISTENLOG": str(KEPT_BYTES),
         "RUSTUP_HOME": os.environ.get("RUSTUP_HOME", str(_REAL_HOME / ".rustup")),
         "LISTENED": str(LISTENED),
         "OUTPUT": str(OUTPUT),

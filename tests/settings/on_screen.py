@@ -331,6 +331,7 @@ async def interrupts(seat: Seat) -> Any:
         await seat.pilot.pause(0.05)
     is_stopped = not seat.app.session.state.is_busy
     await seat.app.session.abort()
+    await seat.app.settling_until(seat.pilot, lambda: not seat.app.session.state.is_busy)
     return is_stopped
 
 

@@ -3,10 +3,8 @@
 A name is resolved once, and exactly the checked address is connected to, so that an answer of DNS that
 changes in between reaches nothing."""
 
-import asyncio
 import ipaddress
 import re
-import socket
 from collections.abc import Awaitable, Callable, Sequence
 from fnmatch import fnmatchcase
 
@@ -14,7 +12,7 @@ import httpx2
 import msgspec
 
 from tools.base import ToolError
-from tools.box.proxy import forbidden_reason, is_own_address
+from tools.box.proxy import embedded_ipv4, forbidden_reason, is_own_address
 
 _PORTS = {"https": 443, "http": 80}
 _BLOB = re.compile(r"/([^/]+)/([^/]+)/blob/(.+)")
@@ -87,16 +85,8 @@ def refusal(address: str) -> str:
     if reason:
         return reason
     found = ipaddress.ip_address(address.partition("%")[0])
-    if isinstance(found, ipaddress.IPv6Address):
-        inner = found.ipv4_mapped or found.sixtofour or (found.teredo[1] if found.teredo else None)
-        if inner is None and found in _NAT64:
-            inner = ipaddress.IPv4Address(int(found) & 0xFFFF_FFFF)
-        if inner is not None:
-            return refusal(str(inner))
+    found = embedded_ipv4(found) or found
     return "" if found.is_global and not found.is_multicast else "which is a private address"
-
-
-_NAT64 = ipaddress.ip_network("64:ff9b::/96")
 
 
 async def public_addresses(target: WebTarget, *, is_private: bool, resolve: Resolve) -> list[str]:
@@ -116,8 +106,3 @@ async def public_addresses(target: WebTarget, *, is_private: bool, resolve: Reso
     if not addresses:
         raise HostNotFound(f"The host {target.host} has no address.")
     return addresses
-
-
-async def resolve_host(host: str, port: int) -> list[str]:
-    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return list(dict.fromkeys(str(one[4][0]) for one in found))

@@ -24,10 +24,10 @@ from app.web.addresses import (
     is_private_host,
     parse_target,
     public_addresses,
-    resolve_host,
 )
 from app.web.markdown import WebText, html_to_markdown
 from tools.base import ToolError
+from tools.box.proxy import resolve_host
 from tools.limits import format_size
 
 MAX_BYTES = 5_000_000

@@ -20,7 +20,7 @@ _CHUNK: Final = 64 * 1024
 _CONNECT_TIMEOUT: Final = 20.0
 _HEADER_TIMEOUT: Final = 30.0
 _METADATA_ADDRESSES: Final = frozenset({"169.254.169.254", "100.100.100.200", "fd00:ec2::254", "192.0.0.192"})
-_TRANSLATED_NETWORKS: Final = (ipaddress.ip_network("64:ff9b::/96"), ipaddress.ip_network("2002::/16"))
+_TRANSLATED_NETWORK: Final = ipaddress.ip_network("64:ff9b::/96")
 
 _PROXY_USER: Final = "bayou"
 
@@ -72,7 +72,7 @@ class HostProxy:
         resolves to."""
         self._allow = allow
         self._is_listed = is_listed
-        self._resolve = resolve or _resolve
+        self._resolve = resolve or resolve_host
         self._connect = connect or asyncio.open_connection
         self._is_own = is_own
         self._server: asyncio.Server | None = None
@@ -217,18 +217,24 @@ def _host_and_port(text: str, usual: int | None) -> tuple[str, int] | None:
     return (host, number) if 0 < number < 65_536 else None
 
 
+def embedded_ipv4(found: ipaddress.IPv4Address | ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
+    """Returns the IPv4 address that an IPv6 address leads to: mapped, translated or tunnelled."""
+    if isinstance(found, ipaddress.IPv4Address):
+        return None
+    if found in _TRANSLATED_NETWORK:
+        return ipaddress.IPv4Address(int(found) & 0xFFFF_FFFF)
+    return found.ipv4_mapped or found.sixtofour or (found.teredo[1] if found.teredo else None)
+
+
 def forbidden_reason(address: str, is_own: Callable[[str], bool]) -> str:
     """Returns why no name may resolve to the address; empty if it may."""
     try:
         found = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:
-        return "which is not a valid address"
-    if isinstance(found, ipaddress.IPv6Address):
-        inner = found.ipv4_mapped or (found.sixtofour if found in _TRANSLATED_NETWORKS[1] else None)
-        if inner is None and found in _TRANSLATED_NETWORKS[0]:
-            inner = ipaddress.IPv4Address(int(found) & 0xFFFF_FFFF)
-        if inner is not None:
-            return forbidden_reason(str(inner), is_own)
+        return "which is no address"
+    inner = embedded_ipv4(found)
+    if inner is not None:
+        return forbidden_reason(str(inner), is_own)
     if str(found) in _METADATA_ADDRESSES:
         return "a metadata address that can expose the machine's credentials"
     if found.is_loopback or found.is_unspecified:
@@ -240,7 +246,8 @@ def forbidden_reason(address: str, is_own: Callable[[str], bool]) -> str:
     return "which is this machine" if is_own(str(found)) else ""
 
 
-async def _resolve(host: str, port: int) -> list[str]:
+async def resolve_host(host: str, port: int) -> list[str]:
+    """Returns the addresses of a host, each once."""
     found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return list(dict.fromkeys(str(one[4][0]) for one in found))
 

@@ -17,6 +17,7 @@ from acp.schema import (
 )
 from pydantic import AnyUrl
 
+from app.mcp.elicitation_forms import validate_field
 from app.values.forms import AskedForm, FormField
 from app.values.wire import new_id
 
@@ -29,7 +30,6 @@ Property = (
 )
 Elicitation = CreateFormSessionElicitationRequest | CreateUrlSessionElicitationRequest
 _FORMATS = ("email", "uri", "date", "date-time")
-_TRUE = ("yes", "true", "1", "on", "y")
 
 
 def form_request(form: AskedForm, session_id: str) -> Elicitation:
@@ -71,10 +71,10 @@ def _property(field: FormField) -> Property:
     most = None if field.most is None else int(field.most)
     match field.kind:
         case "yes-no":
-            default = field.default.lower() in _TRUE if field.default else None
+            default, _ = validate_field(field, field.default)
             return ElicitationBooleanPropertySchema(type="boolean", default=default, **told)
         case "integer":
-            default = int(field.default) if field.default.lstrip("-").isdigit() else None
+            default, _ = validate_field(field, field.default)
             return ElicitationIntegerPropertySchema(
                 type="integer", minimum=least, maximum=most, default=default, **told
             )

@@ -223,16 +223,19 @@ class LivingSession:
         """Carries out one prompt, and returns when it has its outcome. While a run is active the prompt waits
         behind it, or joins it where `_meta.bayou.delivery` says `steer`."""
         words = words_of(blocks)
+        cancels = self._cancels
         self.release()
         if self._has_settled:  # the run may still be ending, and would deliver nothing any more
             await self.session.wait_until_idle()
+            if self._cancels != cancels:
+                return _response("cancelled")
         delivery = self._delivery(meta)
         if self.is_guide and not self.session.entries:
             self._updates.say(f"{_NO_MODEL}\n\n")
         key = new_id()
         self._outcomes[key] = asyncio.get_running_loop().create_future()
         try:
-            return await self._outcome(words, delivery, key)
+            return await self._outcome(words, delivery, key, cancels)
         except MissingApiKey as problem:
             raise fault(AUTH_REQUIRED, str(problem), _how_to_sign_in(problem.provider)) from None
         except Refused as problem:
@@ -240,8 +243,7 @@ class LivingSession:
         finally:
             del self._outcomes[key]
 
-    async def _outcome(self, words: Words, delivery: Delivery, key: str) -> PromptResponse:
-        cancels = self._cancels
+    async def _outcome(self, words: Words, delivery: Delivery, key: str, cancels: int) -> PromptResponse:
         own = own_command(words.text)
         work = self._carry_out(*own) if own is not None else self._take(words, delivery, key)
         taking = asyncio.ensure_future(work)

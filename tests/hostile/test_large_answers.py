@@ -25,7 +25,7 @@ sys.exit(code)
     ("mode", "words"),
     [("-p", "lorem ipsum "), ("--mode=json", "lorem ipsum "), ("-p", "\u6f22\u5b57 kanji ")],
 )
-async def test_an_answer_of_a_hundred_megabytes_takes_less_than_three_times_its_size(
+async def test_an_answer_of_a_hundred_megabytes_takes_less_than_four_times_its_size(
     tmp_path: Path, mode: str, words: str
 ):
     text = words * (100_000 // len(words.encode()))
@@ -45,7 +45,7 @@ async def test_an_answer_of_a_hundred_megabytes_takes_less_than_three_times_its_
             assert code == 0 and (tmp_path / "out").stat().st_size > 0.99 * size
             figures.append(float(err.split()[-1]) / 1000)
     base, resident = figures
-    assert resident - base < 2.6 * sys.getsizeof(text) * MEGABYTES * 10 / 1e6
+    assert resident - base < 3.5 * sys.getsizeof(text) * MEGABYTES * 10 / 1e6
 
 
 async def test_the_thousandth_summary_looks_at_no_more_entries_than_the_tenth(

@@ -93,6 +93,7 @@ class Terminal:
             self.press(data)
 
     def resize(self, columns: int, lines: int, *, tells: bool = True) -> None:
+        self.size = columns, lines
         fcntl.ioctl(self._ours, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
         self.emulator.resize(columns, lines)
         if tells:
@@ -176,9 +177,12 @@ class KeptTerminal:
         shown = self._terminal
         if shown is None or shown.process.poll() is not None:
             shown = self._terminal = Terminal(self._home, env=self._env)
-        shown.resize(80, 24)
         while shown.read():
             pass
+        if shown.size != (80, 24):
+            shown.emulator.feed(b"\x1b[2J")  # what is on the screen from now on was drawn for the new size
+            shown.resize(80, 24)
+            shown.until("─" * 80)
         if WRITTEN_NOTHING not in shown.screen and shown.sent:
             shown.press(
                 "\x15" * 12

@@ -80,6 +80,6 @@ def _seconds_per_event(entries: int) -> float:
         gc.collect()
         began = time.process_time()
         for _ in range(EVENTS):
-            parts.core.account.add(message)
+            parts.core.usage_totals.add(message)
             assert not parts.context.compactor.is_full
         return (time.process_time() - began) / EVENTS

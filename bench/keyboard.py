@@ -14,7 +14,7 @@ from textual.screen import Screen
 
 from app.tui.features.settings.screen import SettingRow, SettingsScreen
 from app.tui.features.tree.screen import TreeScreen
-from app.tui.tasks import Garbage
+from app.tui.tasks import GarbageScheduler
 from bench.table import Row
 from widgets.completion.file_index import FileIndex
 from widgets.editor.paste import clean
@@ -121,7 +121,7 @@ async def _keys() -> list[Row]:
     app = BenchApp()
     async with app.run_test(size=(120, 40)) as pilot:
         await pilot.pause()
-        Garbage().begin()  # as the application does after its start
+        GarbageScheduler().begin()  # as the application does after its start
         text = "the quick brown fox jumps over the lazy dog " * 6
         figures = []
         for char in text:
@@ -173,7 +173,7 @@ async def _files() -> list[Row]:
     """Measures a project of 150,000 files as listed by `rg`, and the longest turn of the event loop."""
     with tempfile.TemporaryDirectory() as folder:
         index = FileIndex(Path(folder), rg=_listing_program(Path(folder)))
-        Garbage().begin()  # as the application does after its start
+        GarbageScheduler().begin()  # as the application does after its start
         with _LoopTurns() as reading:
             await index.refresh()
         assert len(index) >= FILES

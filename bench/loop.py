@@ -15,19 +15,19 @@ from pathlib import Path
 from typing import Any
 
 from app.engine.core.model_choice import ModelChoice
-from app.engine.core.options import SessionOptions
+from app.engine.core.session_options import SessionOptions
 from app.engine.core.toolbox import Toolbox
 from app.engine.dependencies import Dependencies
 from app.engine.session import Session
+from app.engine.session_parts import SessionParts
 from app.engine.tree.session_paths import SessionPaths
-from app.engine.wiring import Wiring
-from app.providers.classify import Failure
-from app.providers.contract import AssistantStream, Context, StreamOptions
 from app.providers.credentials import Credentials
+from app.providers.failure_kinds import Failure
+from app.providers.model_stream import AssistantStream, Context, StreamOptions
 from app.providers.models.catalogue import ModelCatalogue
 from app.providers.registry import Registry
 from app.resources.settings.effective_settings import EffectiveSettings
-from app.sessions.log import SessionLog
+from app.sessions.session_log import SessionLog
 from app.values.content import Text, ToolCall
 from app.values.entries import MessageEntry
 from app.values.events import Event, MessageUpdate
@@ -113,7 +113,7 @@ class BenchSession:
         self.session.subscribe(self._hear)
 
     @property
-    def parts(self) -> Wiring:
+    def parts(self) -> SessionParts:
         """The session's parts, for measuring one of them."""
         return self.session._made
 

@@ -9,10 +9,10 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from app.sessions.file.reading import read_header
-from app.sessions.index.lines_read import TextCollector, read_lines
+from app.sessions.file.session_reader import read_header
+from app.sessions.index.line_reader import TextCollector, read_lines
 from app.sessions.index.session_index import INDEX_NAME, SessionIndex
-from app.sessions.library import session_folder
+from app.sessions.session_library import session_folder
 from app.values.codec import encode
 from app.values.entries import MessageEntry, SessionHeader
 from app.values.messages import Message, user_message

@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from app.engine.sandbox.command_context import LinkResolver
-from app.permits.place import CommandPlace
+from app.permits.command_place import CommandPlace
 from app.permits.shell.command_line import judge_command
 from bench.table import Row
 

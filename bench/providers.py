@@ -162,7 +162,7 @@ async def _cpu(api: str, url: str) -> tuple[float, float]:
     """Returns the best CPU times of some rounds in alternation."""
     import httpcore2
 
-    from app.providers.contract import Context, StreamOptions
+    from app.providers.model_stream import Context, StreamOptions
     from app.providers.registry import Registry
     from app.values.messages import user_message
 
@@ -343,7 +343,7 @@ print(measure_long_answer(sys.argv[1]))
 
 def measure_long_answer(url: str) -> int:
     """Returns the growth of the peak in kilobytes. Runs in a separate process."""
-    from app.providers.contract import Context, StreamOptions
+    from app.providers.model_stream import Context, StreamOptions
     from app.providers.registry import Registry
     from app.values.messages import user_message
 

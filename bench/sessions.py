@@ -15,8 +15,8 @@ from pathlib import Path
 import msgspec
 
 from app.sessions.index.session_index import INDEX_NAME, SessionIndex
-from app.sessions.library import list_sessions, search_now, session_folder, usage_in
-from app.sessions.log import SessionLog
+from app.sessions.session_library import list_sessions, search_now, session_folder, usage_in
+from app.sessions.session_log import SessionLog
 from app.values.codec import encode
 from app.values.content import Text, Thinking, ToolCall
 from app.values.entries import MessageEntry, SessionHeader
@@ -131,7 +131,7 @@ def opening(folder: Path) -> Iterator[Row]:
 _PEAK = """
 import re, resource, sys
 from pathlib import Path
-from app.sessions.log import SessionLog
+from app.sessions.session_log import SessionLog
 
 def peak():
     status = Path("/proc/self/status")

@@ -14,11 +14,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from app.sessions.ids import sidecar
-from app.sessions.log import SessionLog
-from app.undo.blobs import UndoConfig
-from app.undo.images import FILES_ENTRY_TYPE as FILES_TYPE
-from app.undo.images import Change, FilesData, as_data
-from app.undo.ledger import Ledger, LedgerLine, OpenOperations
+from app.sessions.session_log import SessionLog
+from app.undo.change_ledger import ChangeLedger, LedgerLine, OpenOperations
+from app.undo.change_records import FILES_ENTRY_TYPE as FILES_TYPE
+from app.undo.change_records import Change, FilesData, as_data
+from app.undo.content_store import UndoConfig
 from app.undo.session_undo import SessionUndo, open_undo
 from app.values.entries import CustomEntry, MessageEntry
 from app.values.messages import user_message
@@ -267,7 +267,7 @@ def _opening(folder: Path) -> Row:
     def open_it(path: Path) -> Callable[[], object]:
         def work() -> None:
             log = SessionLog.open(path, read_only=True)
-            assert Ledger(sidecar(path, "files")).left_open() == OpenOperations()
+            assert ChangeLedger(sidecar(path, "files")).left_open() == OpenOperations()
             log.close()
 
         return work

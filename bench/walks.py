@@ -33,9 +33,9 @@ Place = tuple[str, str]
 """A module and a function in it."""
 REQUEST = (("app.engine.session", "prompt"), ("app.providers.registry", "stream"))
 BATCH = (("app.agent.call_batch", "events"), ("app.agent.call_batch", "_end"))
-QUESTION = (("app.engine.permissions.gate", "check"), ("widgets.status.approval", "show"))
-PAINTED = (("app.engine.permissions.gate", "check"), ("widgets.status.approval", "_after_paint"))
-DELTA = (("app.providers.contract", "emit"), ("widgets.transcript.painting.painter", "rows"))
+QUESTION = (("app.engine.permissions.permission_gate", "check"), ("widgets.status.approval", "show"))
+PAINTED = (("app.engine.permissions.permission_gate", "check"), ("widgets.status.approval", "_after_paint"))
+DELTA = (("app.providers.model_stream", "emit"), ("widgets.transcript.painting.painter", "rows"))
 
 
 class Count(msgspec.Struct):

@@ -19,8 +19,8 @@ from typing import NamedTuple
 
 from app.cli.flags import FLAG_GROUPS
 from app.cli.subcommands import HELP
-from app.engine.commands.table import COMMANDS as SESSION_COMMANDS
-from app.permits import findings
+from app.engine.commands.command_table import COMMANDS as SESSION_COMMANDS
+from app.permits import command_findings
 from app.providers.errors import ProviderError
 from app.resources.settings.settings import keys as setting_keys
 from app.tui.register import COMMANDS as SLASH_COMMANDS
@@ -42,7 +42,12 @@ ROLES = {
 """The kind of a literal by the name of the argument or the field that it is given to."""
 CALLS = {KeyHint.__name__: "hints", "notify": "messages", "warn": "messages"} | {
     one.__name__: "reasons"
-    for one in (findings.safe, findings.contained, findings.forbidden, findings.network)
+    for one in (
+        command_findings.safe,
+        command_findings.contained,
+        command_findings.forbidden,
+        command_findings.network,
+    )
 }
 """The kind of a literal by the function that it is handed to, whatever the folder."""
 FOLDERS = {

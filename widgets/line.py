@@ -15,7 +15,7 @@ def cells(text: str) -> int:
     return len(text) if text.isascii() else cell_len(text)
 
 
-def plain(text: str) -> str:
+def plain_line(text: str) -> str:
     """Returns foreign text as one line, without control characters or escape sequences."""
     text = clean(text)
     if "\n" in text or "\t" in text:
@@ -23,7 +23,7 @@ def plain(text: str) -> str:
     return text
 
 
-class Line:
+class RowBuilder:
     """A row under construction, with a maximum width."""
 
     def __init__(self, width: int, base: Style, *, edge: int = 0) -> None:
@@ -38,7 +38,7 @@ class Line:
     def room(self) -> int:
         return self.width - self._edge - self.used
 
-    def add(self, text: str, style: Style | None = None, *, keep_end: bool = False) -> "Line":
+    def add(self, text: str, style: Style | None = None, *, keep_end: bool = False) -> "RowBuilder":
         """Adds text, cut with an ellipsis if it does not fit."""
         if not text or self.room <= 0:
             return self
@@ -50,7 +50,9 @@ class Line:
         self.used += size
         return self
 
-    def add_highlighted(self, text: str, marks: Iterable[int], style: Style | None, mark: Style) -> "Line":
+    def add_highlighted(
+        self, text: str, marks: Iterable[int], style: Style | None, mark: Style
+    ) -> "RowBuilder":
         """Adds text with the characters at the given positions in another style."""
         places = set(marks)
         if not places:
@@ -65,20 +67,20 @@ class Line:
             start = end
         return self
 
-    def add_with_diffstat(self, text: str, style: Style | None, added: Style, removed: Style) -> "Line":
+    def add_with_diffstat(self, text: str, style: Style | None, added: Style, removed: Style) -> "RowBuilder":
         """Adds text, with counts of added and removed lines in their colours."""
         for piece in split_diffstat(crop(text, max(0, self.room))):
             kind = added if piece.kind == "added" else removed if piece.kind == "removed" else style
             self.add(piece.text, kind)
         return self
 
-    def pad(self, size: int, style: Style | None = None) -> "Line":
+    def pad(self, size: int, style: Style | None = None) -> "RowBuilder":
         return self.add(" " * min(size, self.room), style)
 
-    def fill_to(self, column: int, char: str = " ", style: Style | None = None) -> "Line":
+    def fill_to(self, column: int, char: str = " ", style: Style | None = None) -> "RowBuilder":
         return self.add(char * max(0, min(column, self.width) - self.used), style)
 
-    def take(self, piece: "Line") -> None:
+    def take(self, piece: "RowBuilder") -> None:
         """Appends another line; the caller has checked that it fits."""
         self._segments += piece._segments
         self.used += piece.used
@@ -89,6 +91,6 @@ class Line:
         return Strip(self._segments, self.width)
 
 
-def fit(text: str, size: int) -> str:
+def fit_cells(text: str, size: int) -> str:
     """Cuts or pads the text to exactly `size` cells."""
     return set_cell_size(crop(text, size), size)

@@ -12,7 +12,7 @@ from app.agent.call_watch import CallWatch
 from app.agent.hooks import LoopHooks
 from app.agent.queues import Queues
 from app.agent.tool_pipeline import Gate, NoMasks, SecretMasks, allow_all_calls
-from app.providers.contract import AssistantStream
+from app.providers.model_stream import AssistantStream
 from app.values.content import ToolCall
 from app.values.messages import AssistantMessage, SystemMessage
 from tools.base import Tool, ToolContext

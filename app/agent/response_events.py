@@ -9,7 +9,7 @@ import msgspec
 from app.agent.hooks import LoopHooks
 from app.agent.loop_ports import LoopPorts
 from app.agent.tool_results import describe_error
-from app.providers.contract import AssistantStream
+from app.providers.model_stream import AssistantStream
 from app.values.content import AssistantContent, ToolCall
 from app.values.events import MessageEnd, MessageStart, MessageUpdate, RunEvent
 from app.values.messages import AssistantMessage

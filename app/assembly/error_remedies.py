@@ -12,8 +12,8 @@ from typing import assert_never
 import msgspec
 
 from app.engine.core.model_choice import ModelChoice
-from app.providers.classify import Failure, classify
 from app.providers.credentials import Source
+from app.providers.failure_kinds import Failure, classify
 from app.providers.models.known_providers import key_variable
 from app.values.messages import AssistantMessage
 from app.values.wire import now_ms

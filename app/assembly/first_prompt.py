@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from app.assembly.options import Options, UsageError
-from app.engine.permissions.gate import PermissionGate
+from app.engine.permissions.permission_gate import PermissionGate
 from app.values.content import Image
 from tools.files.regular import read_file_or_pipe
 

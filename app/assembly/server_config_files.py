@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from app.assembly.live_trust import LiveTrust
 from app.assembly.options import Options, UsageError
 from app.assembly.tool_names import tool_choice
-from app.engine.mcp.servers import ProjectServer, ServerSources
+from app.engine.mcp.session_servers import ProjectServer, ServerSources
 from app.resources.paths import Paths
 from app.resources.settings.effective_settings import EffectiveSettings
 from tools.files.presence import is_file

@@ -17,7 +17,7 @@ from app.assembly.session_opening import OpenedSession, limits_of, open_session
 from app.assembly.session_workspace import permission_context_of, session_workspace
 from app.assembly.tool_names import tool_choice
 from app.assembly.working_folder import WorkingFolder
-from app.engine.core.options import (
+from app.engine.core.session_options import (
     SessionOptions,
 )
 from app.engine.core.toolbox import Toolbox
@@ -26,11 +26,11 @@ from app.engine.permissions.permission_context import Approver
 from app.engine.secrets.known_secrets import SecretSources
 from app.engine.session import Session
 from app.extensions.hooks.session_hooks import ExtensionHooks
-from app.providers.classify import classify
+from app.providers.failure_kinds import classify
 from app.providers.registry import Registry
 from app.resources.paths import Paths
 from app.resources.trust.project_trust import trust_file_problem
-from app.undo.blobs import UndoConfig
+from app.undo.content_store import UndoConfig
 from tools.base import Tool
 
 

@@ -20,7 +20,7 @@ from app.resources.settings.settings import SettingRefused
 from app.resources.trust.project_trust import decide_trust
 from app.sessions.errors import SessionError, SessionLocked, SessionTooNew
 from app.sessions.folders import header_of, session_files
-from app.sessions.log import SessionLog
+from app.sessions.session_log import SessionLog
 
 
 class OpenedSession(msgspec.Struct, frozen=True, kw_only=True):

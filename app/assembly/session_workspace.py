@@ -5,18 +5,18 @@ from functools import partial
 from app.assembly.live_trust import LiveTrust, is_explicitly_approved
 from app.assembly.mapped_repositories import MappedRepositories
 from app.engine.core.model_choice import ModelChoice
-from app.engine.core.options import (
+from app.engine.core.session_options import (
     edit_mode,
     kernel_settings,
-    read_settings,
+    read_tool_settings,
     shell_settings,
 )
 from app.engine.permissions.permission_context import Approver, PermissionContext, rules_from_settings
 from app.extensions.hooks.session_hooks import ExtensionHooks
 from app.resources.paths import Paths
 from app.resources.settings.effective_settings import EffectiveSettings
-from app.sessions.log import SessionLog
 from app.sessions.old_outputs import drop_old_outputs, outputs_of
+from app.sessions.session_log import SessionLog
 from tools.files.artifacts import Artifacts
 from tools.running.user_shell.shell_snapshot import UserShell
 from tools.workspace import Workspace
@@ -43,7 +43,7 @@ def session_workspace(
         shell=partial(
             shell_settings, effective_settings, project.counts_async, own_shell, has_person=has_person
         ),
-        read=partial(read_settings, effective_settings),
+        read=partial(read_tool_settings, effective_settings),
         kernel_settings=lambda: kernel_settings(
             effective_settings, project.counts_async, lambda: _is_harmless(project)
         ),

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 from app.assembly.assembled_session import AssembledSession
-from app.engine.core.questions import ask_question
+from app.engine.core.user_questions import ask_question
 from app.resources.paths import Paths
 from app.resources.trust.project_trust import TrustQuestion, store_answer, trust_question_for
 from app.values.user_errors import FileError

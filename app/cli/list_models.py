@@ -51,7 +51,7 @@ async def _complete(
 async def _ask(
     paths: Paths, catalogue: ModelCatalogue, credentials: Credentials, flags: Mapping[str, bool]
 ) -> None:
-    from app.providers.models.discovery import discover, hint  # noqa: PLC0415  (only when there is somebody to ask)
+    from app.providers.models.discovery import discover, discovery_hint  # noqa: PLC0415  (only when there is somebody to ask)
     from app.resources.settings.effective_settings import EffectiveSettings  # noqa: PLC0415  (beside it)
 
     network = EffectiveSettings(paths, flags=flags).settings.network
@@ -60,7 +60,7 @@ async def _ask(
 
     async def ask(provider: str) -> None:
         found = await discover(provider, catalogue, credentials, paths.agent_dir, proxy=network.http_proxy)
-        if told := hint(found):
+        if told := discovery_hint(found):
             print_problem(f"{provider}: {told}")
 
     await asyncio.gather(*map(ask, catalogue.unlisted_providers))

@@ -6,7 +6,7 @@ import msgspec
 
 from app.compaction.compaction_plan import apply_context_edits, message_of
 from app.compaction.context_meter import estimate_tokens
-from app.sessions.projection import message_from_entry
+from app.sessions.context_projection import message_from_entry
 from app.values.entries import CompactionEntry, Entry
 from app.values.messages import BranchSummaryMessage, CompactionSummaryMessage, Message, ToolResultMessage
 

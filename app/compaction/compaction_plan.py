@@ -9,7 +9,7 @@ import msgspec
 
 from app.compaction.context_meter import ContextLimits, estimate_tokens
 from app.compaction.touched_files import FileLists
-from app.sessions.projection import apply_edit, in_call_order, message_from_entry
+from app.sessions.context_projection import apply_edit, in_call_order, message_from_entry
 from app.values.entries import (
     CompactionEntry,
     ContextEditEntry,

@@ -9,10 +9,10 @@ import msgspec
 
 from app.compaction.context_meter import estimate_tokens
 from app.compaction.conversation_text import conversation_text
-from app.engine.core.toolbox import declared
+from app.engine.core.toolbox import tool_declarations
 from app.engine.repository.repository_maps import FOLDER_MAP
 from app.engine.session import Session
-from app.sessions.projection import merged_system
+from app.sessions.context_projection import merged_system
 from app.values.codec import encode_json
 from app.values.content import Text, Thinking, ToolCall, UnknownContent, text_of
 from app.values.entries import ContextEditEntry, CustomMessageEntry, Entry, MessageEntry
@@ -30,9 +30,9 @@ from app.values.messages import (
 )
 from app.values.wire import to_wire
 
-Group = Literal["prompt", "files", "skills", "tools", "messages", "results"]
-GROUPS: tuple[Group, ...] = ("prompt", "files", "skills", "tools", "messages", "results")
-_SECTION_GROUPS: Mapping[str, Group] = {
+BreakdownGroup = Literal["prompt", "files", "skills", "tools", "messages", "results"]
+BREAKDOWN_GROUPS: tuple[BreakdownGroup, ...] = ("prompt", "files", "skills", "tools", "messages", "results")
+_SECTION_GROUPS: Mapping[str, BreakdownGroup] = {
     "project_context": "files",
     "skills": "skills",
     "active_skills": "skills",
@@ -47,7 +47,7 @@ LARGE_RESULT_TOKENS = 500
 class ContextPart(msgspec.Struct, frozen=True, kw_only=True):
     """One line of the breakdown."""
 
-    group: Group
+    group: BreakdownGroup
     title: str
     tokens: int
     count: int = 1
@@ -74,7 +74,7 @@ class ContextBreakdown(msgspec.Struct, frozen=True, kw_only=True):
     is_exact: bool
     """Whether the provider has counted the whole context."""
 
-    def of(self, group: Group) -> int:
+    def of(self, group: BreakdownGroup) -> int:
         return sum(part.tokens for part in self.parts if part.group == group)
 
 
@@ -90,7 +90,7 @@ def context_breakdown(session: Session) -> ContextBreakdown:
         parts=tuple(
             ContextPart(group=group, title=title, tokens=round(tokens * scale), count=count)
             for (group, title), (tokens, count) in sorted(
-                sizes.items(), key=lambda item: (GROUPS.index(item[0][0]), -item[1][0])
+                sizes.items(), key=lambda item: (BREAKDOWN_GROUPS.index(item[0][0]), -item[1][0])
             )
         ),
         large=tuple(_large_results(log.path_to(), {message.id for message in messages})),
@@ -102,22 +102,22 @@ def context_breakdown(session: Session) -> ContextBreakdown:
     )
 
 
-Sizes = dict[tuple[Group, str], tuple[int, int]]
+GroupSizes = dict[tuple[BreakdownGroup, str], tuple[int, int]]
 
 
-def _add(sizes: Sizes, group: Group, title: str, tokens: int) -> None:
+def _add(sizes: GroupSizes, group: BreakdownGroup, title: str, tokens: int) -> None:
     if tokens:
         before, count = sizes.get((group, title), (0, 0))
         sizes[group, title] = before + tokens, count + 1
 
 
-def _prompt_parts(session: Session) -> Iterator[tuple[Group, str, str]]:
+def _prompt_parts(session: Session) -> Iterator[tuple[BreakdownGroup, str, str]]:
     """Yields prompt and tools as the next request has them."""
     system = merged_system(session.messages)
     sections = system.sections or dict(session.requests.sections())
     for name, text in sections.items():
         yield _SECTION_GROUPS.get(name, "prompt"), _SECTIONS.get(name, name), text
-    for tool in system.tools or declared(session.tools.active()):
+    for tool in system.tools or tool_declarations(session.tools.active()):
         yield "tools", _tool_group_title(tool.name), encode_json(to_wire(tool)).decode()
 
 
@@ -141,8 +141,8 @@ _SECTIONS = {
 }
 
 
-def _sizes(messages: Iterable[Message]) -> Sizes:
-    sizes: Sizes = {}
+def _sizes(messages: Iterable[Message]) -> GroupSizes:
+    sizes: GroupSizes = {}
     for message in messages:
         if not isinstance(message, AssistantMessage | SystemMessage):
             _add(sizes, *_group_and_title(message), estimate_tokens(message))
@@ -151,7 +151,7 @@ def _sizes(messages: Iterable[Message]) -> Sizes:
     return sizes
 
 
-def _group_and_title(message: Message) -> tuple[Group, str]:
+def _group_and_title(message: Message) -> tuple[BreakdownGroup, str]:
     if isinstance(message, ToolResultMessage):
         return "results", "maps" if _is_map(message) else f"{message.tool_name} results"
     return "messages", _message_kind(message)
@@ -201,7 +201,11 @@ def text_of_part(session: Session, part: ContextPart) -> str:
     return _SEPARATOR.join(text.strip() for text in texts)
 
 
-_CUSTOM = {"file-map": "file maps", FOLDER_MAP: "repository maps", "background-result": "job results"}
+_CUSTOM_MESSAGE_NAMES = {
+    "file-map": "file maps",
+    FOLDER_MAP: "repository maps",
+    "background-result": "job results",
+}
 
 
 def _message_kind(message: Message) -> str:
@@ -215,7 +219,7 @@ def _message_kind(message: Message) -> str:
         case BranchSummaryMessage():
             return "branch summaries"
         case CustomMessage():
-            return _CUSTOM.get(message.custom_type, message.custom_type)
+            return _CUSTOM_MESSAGE_NAMES.get(message.custom_type, message.custom_type)
         case SystemMessage() | AssistantMessage() | ToolResultMessage() | UnknownMessage():
             return "other"
         case _:
@@ -231,7 +235,7 @@ def _large_results(path: Iterable[Entry], in_context: set[str]) -> Iterable[Larg
     titles = _call_titles(entries)
     found: list[LargeResult] = []
     for entry in entries:
-        message = droppable(entry)
+        message = is_droppable_result(entry)
         if message is None or (entry.id not in in_context and entry.id not in dropped):
             continue
         tokens = estimate_tokens(message)
@@ -247,7 +251,7 @@ def _large_results(path: Iterable[Entry], in_context: set[str]) -> Iterable[Larg
     return sorted(found, key=lambda large: -large.tokens)
 
 
-def droppable(entry: Entry) -> ToolResultMessage | CustomMessage | None:
+def is_droppable_result(entry: Entry) -> ToolResultMessage | CustomMessage | None:
     if isinstance(entry, MessageEntry) and isinstance(entry.message, ToolResultMessage):
         return entry.message
     if isinstance(entry, CustomMessageEntry):
@@ -282,7 +286,7 @@ async def drop_or_restore(session: Session, entry_id: str) -> bool:
 
     A short text stays in its place, so that the model knows of the result and can call the tool again."""
     log = session.log
-    message = droppable(log.entry(entry_id))
+    message = is_droppable_result(log.entry(entry_id))
     assert message is not None, "only large results in the list can be dropped"
     is_out = entry_id in _dropped_ids(log.path_to())
     word = f"{_DROPPED_TEXT}: about {estimate_tokens(message):,} tokens. Run the tool again if it is needed.]"
@@ -292,5 +296,5 @@ async def drop_or_restore(session: Session, entry_id: str) -> bool:
 
 
 def text_of_large(session: Session, entry_id: str) -> str:
-    message = droppable(session.log.entry(entry_id))
+    message = is_droppable_result(session.log.entry(entry_id))
     return text_of(message.content) if message is not None else ""

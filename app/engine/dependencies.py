@@ -7,18 +7,18 @@ import msgspec
 
 from app.engine.core.hooks import Hooks
 from app.engine.core.model_choice import ModelChoice
-from app.engine.core.options import SessionOptions
 from app.engine.core.request_budget import RequestBudget
 from app.engine.core.session_core import Classify
+from app.engine.core.session_options import SessionOptions
 from app.engine.core.toolbox import Toolbox
-from app.engine.mcp.servers import ServerSources
+from app.engine.mcp.session_servers import ServerSources
 from app.engine.models.model_requests import Sections
 from app.engine.permissions.permission_context import PermissionContext
 from app.engine.secrets.known_secrets import SecretSources
 from app.engine.tree.session_paths import SessionPaths
 from app.providers.registry import Registry
-from app.sessions.log import SessionLog
-from app.undo.blobs import UndoConfig
+from app.sessions.session_log import SessionLog
+from app.undo.content_store import UndoConfig
 
 
 async def _stay(folder: Path) -> None:

@@ -2,18 +2,18 @@
 
 import msgspec
 
+from app.engine.agent_runner import AgentRunner
 from app.engine.context.context_parts import ContextParts
 from app.engine.core.conversation import Conversation
 from app.engine.core.model_choice import ModelChoice
-from app.engine.core.prompt_intake import Busy, MissingApiKey, Refused
-from app.engine.runner import Runner
+from app.engine.core.prompt_intake import MissingApiKey, RequestRefused, SessionBusy
 from app.sessions.errors import SessionWriteError
 
 
 class Preconditions(msgspec.Struct, frozen=True):
     conversation: Conversation
     choice: ModelChoice
-    runner: Runner
+    runner: AgentRunner
     context: ContextParts
 
     @property
@@ -23,11 +23,11 @@ class Preconditions(msgspec.Struct, frozen=True):
     def require_model(self) -> None:
         log = self.conversation.log
         if log.is_read_only:
-            raise Refused("This session is open read-only. Continue in a copy with /clone.")
+            raise RequestRefused("This session is open read-only. Continue in a copy with /clone.")
         self._require_room()
         model = self.choice.model
         if model is None:
-            raise Refused(self.choice.missing_model_text)
+            raise RequestRefused(self.choice.missing_model_text)
         if not self.choice.is_available(model):
             raise MissingApiKey(model.provider)
 
@@ -35,12 +35,12 @@ class Preconditions(msgspec.Struct, frozen=True):
         try:
             self.conversation.log.write_kept()
         except SessionWriteError as problem:
-            raise Refused(
+            raise RequestRefused(
                 f"{problem} No requests are sent until then; your messages are kept in memory."
             ) from None
 
     def require_idle(self, what: str) -> None:
         if self.context.is_summarising:
-            raise Busy(f"{what} is not possible until the summary is written.")
+            raise SessionBusy(f"{what} is not possible until the summary is written.")
         if self.is_running:
-            raise Busy(f"{what} is not possible until the agent is idle.")
+            raise SessionBusy(f"{what} is not possible until the agent is idle.")

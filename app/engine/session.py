@@ -11,17 +11,17 @@ from typing import Any
 from app.agent.abort import Abort
 from app.agent.queues import QueueName
 from app.engine.core.context_usage import ContextUsage
-from app.engine.core.delivery import DeliverAs, Receipt
+from app.engine.core.delivery import DeliverAs, DeliveryReceipt
 from app.engine.core.event_bus import Backpressure, Listener
 from app.engine.core.prompt_intake import PromptInput, PromptSource, WhileRunning
 from app.engine.dependencies import Dependencies
-from app.engine.prompts import Disposition
-from app.engine.state import Room, State, room_from, state_from
+from app.engine.prompt_submission import PromptDisposition
+from app.engine.session_parts import SessionParts
+from app.engine.session_state import ContextRoom, SessionState, room_from, state_from
 from app.engine.tree.session_export import export_session, masked_entries
-from app.engine.user_runs.own_shell import SessionShell
-from app.engine.wiring import Wiring
-from app.sessions.log import SessionLog
-from app.sessions.stats import Stats
+from app.engine.user_runs.shell_snapshot import ShellSnapshotSource
+from app.sessions.session_log import SessionLog
+from app.sessions.stats import SessionCounts
 from app.values.content import Image
 from app.values.entries import Entry
 from app.values.messages import AssistantMessage, CustomMessage, Message
@@ -34,8 +34,8 @@ class Session:
 
     def __init__(self, given: Dependencies) -> None:
         self._given = given
-        self._made = made = Wiring(given)
-        self.events = made.core.telling
+        self._made = made = SessionParts(given)
+        self.events = made.core.event_bus
         self.queues = made.core.queues
         self.outcomes = made.core.outcomes
         """Prompts that were sent with an id, until they have their outcome."""
@@ -45,7 +45,7 @@ class Session:
         """Limits of what its requests use."""
         self.record = made.record
         """Names, notes and changes of the context, as entries of the session."""
-        self.settings = made.following
+        self.settings = made.settings_watch
         self.compaction = made.compaction
         self.branches = made.navigation
         """Other points of the tree, and other sessions."""
@@ -67,7 +67,7 @@ class Session:
         self.mcp = made.servers
         self.shell = made.runs.shell
         """Commands that the person runs."""
-        self.own_shell = SessionShell(given.toolbox.workspace)
+        self.own_shell = ShellSnapshotSource(given.toolbox.workspace)
         self.cells = made.runs.cells
         """Python that the person runs, and the kernel."""
         self.side_questions = made.models.beside
@@ -76,7 +76,7 @@ class Session:
     # What it is
 
     @property
-    def state(self) -> State:
+    def state(self) -> SessionState:
         """A frozen snapshot of settings and activity, cheap to read often."""
         return state_from(self._given, self._made)
 
@@ -103,8 +103,8 @@ class Session:
         return self.log.entries
 
     @property
-    def stats(self) -> Stats:
-        return self._made.core.account.stats
+    def stats(self) -> SessionCounts:
+        return self._made.core.usage_totals.stats
 
     @property
     def model(self) -> Model | None:
@@ -119,9 +119,9 @@ class Session:
         return self._made.runner.abort_signal if self.is_running else None
 
     def context_usage(self) -> ContextUsage | None:
-        return self._made.core.account.context_usage(self.model) if self.model else None
+        return self._made.core.usage_totals.context_usage(self.model) if self.model else None
 
-    def room(self) -> Room:
+    def room(self) -> ContextRoom:
         """Returns the context usage and what a compaction would free; slower than `context_usage`."""
         return room_from(self._given, self._made)
 
@@ -151,7 +151,7 @@ class Session:
         expand: bool = True,
         as_it_is: bool = False,
         request_id: Any = None,
-    ) -> Disposition:
+    ) -> PromptDisposition:
         """Sends a prompt. Returns once it is accepted; the results arrive as events, the outcome as a
         `prompt_result` with the `request_id`."""
         words = PromptInput(
@@ -172,7 +172,7 @@ class Session:
         *,
         source: PromptSource = "interactive",
         request_id: Any = None,
-    ) -> Disposition:
+    ) -> PromptDisposition:
         """Adds a message to a queue: delivered in the current run, or with the next one."""
         how = "steer" if queue == "steering" else "follow_up"
         words = PromptInput(
@@ -184,7 +184,7 @@ class Session:
         """Continues the conversation without a new prompt."""
         self._made.prompts.resume()
 
-    async def unmask(self) -> Disposition:
+    async def unmask(self) -> PromptDisposition:
         """Sends the last masked prompt again, unmasked. Raises `UserError`."""
         return await self._made.prompts.unmask()
 
@@ -204,9 +204,9 @@ class Session:
         """Sends a message of bayou or an extension; returns its id for `wait_for_delivery`."""
         return await self._made.prompts.send(message, deliver_as=deliver_as, trigger=trigger, call_id=call_id)
 
-    async def wait_for_delivery(self, message_id: str, timeout: float | None = None) -> Receipt:
+    async def wait_for_delivery(self, message_id: str, timeout: float | None = None) -> DeliveryReceipt:
         """Waits until a request with this message got response headers, or the message left the context."""
-        look = self._made.core.telling.forget_undeliverable
+        look = self._made.core.event_bus.forget_undeliverable
         return await self._made.core.deliveries.wait(message_id, timeout, look=look)
 
     async def abort(self) -> None:

@@ -16,14 +16,14 @@ class SessionNotes(msgspec.Struct, frozen=True):
     """Writes entries and publishes them."""
 
     conversation: Conversation
-    telling: EventBus
+    event_bus: EventBus
     cache: PromptCache
-    readiness: Preconditions
+    preconditions: Preconditions
 
     async def rename(self, name: str) -> None:
         cleaned = " ".join(name.split())
         self.conversation.rename(cleaned)
-        await self.telling.publish(SessionInfoChanged(name=cleaned or None))
+        await self.event_bus.publish(SessionInfoChanged(name=cleaned or None))
 
     async def note(self, custom_type: str, data: Any) -> Entry:
         return await self._told(self.conversation.note(custom_type, data))
@@ -34,10 +34,10 @@ class SessionNotes(msgspec.Struct, frozen=True):
 
     async def change_context(self, target_id: str, replacement: dict[str, Any]) -> None:
         """Edits the context for the user: waits for a running summary, and warns about the prompt cache."""
-        self.readiness.require_idle("Changing the context")
+        self.preconditions.require_idle("Changing the context")
         await self.edit_context(target_id, replacement)
         self.cache.warn_if_dropped("context")
 
     async def _told(self, entry: Entry) -> Entry:
-        await self.telling.publish(EntryAppended(entry=entry))
+        await self.event_bus.publish(EntryAppended(entry=entry))
         return entry

@@ -2,16 +2,18 @@
 together with files that configure MCP servers."""
 
 from app.engine.core.event_bus import EventBus
-from app.engine.mcp.servers import McpServers
+from app.engine.mcp.session_servers import McpServers
 from app.resources.settings.effective_settings import EffectiveSettings
 from app.resources.settings.settings import SettingRefused
 
 
 class SettingsWatch:
-    def __init__(self, effective_settings: EffectiveSettings, servers: McpServers, telling: EventBus) -> None:
+    def __init__(
+        self, effective_settings: EffectiveSettings, servers: McpServers, event_bus: EventBus
+    ) -> None:
         self._in_force = effective_settings
         self._servers = servers
-        self._telling = telling
+        self._telling = event_bus
 
     def keep(self, name: str, value: object) -> None:
         """Sets a value. Raises `SettingRefused` when it is invalid; reports a file that cannot be written."""

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Literal
 
-from app.engine.commands.results import CommandInfo, CommandSource
+from app.engine.commands.response_data import CommandInfo, CommandSource
 from app.extensions.registrations import Extension
 from app.resources.paths import Paths
 from app.resources.prompt_templates import PromptTemplate

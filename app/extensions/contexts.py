@@ -12,7 +12,7 @@ from app.compaction.compaction_plan import NothingToCompact
 from app.engine.context.summariser import SummaryFailed
 from app.engine.core.conversation import prompt_text
 from app.engine.core.hook_results import NavigationOptions
-from app.engine.core.prompt_intake import Refused
+from app.engine.core.prompt_intake import RequestRefused
 from app.engine.files.pending_changes import RequestedChange
 from app.engine.session import Session
 from app.extensions.headless_ui import WatchedUi
@@ -163,21 +163,21 @@ class CommandContext(Context):
     async def new_session(self) -> bool:
         """Starts a new session. Returns False when an extension cancelled it, like the methods that
         follow."""
-        return await ran_to_end(self._session.branches.begin(), Refused, SessionError)
+        return await ran_to_end(self._session.branches.begin(), RequestRefused, SessionError)
 
     async def fork(self, entry_id: str, position: Literal["before", "at"] = "before") -> bool:
-        return await ran_to_end(self._session.branches.fork(entry_id, position), Refused, SessionError)
+        return await ran_to_end(self._session.branches.fork(entry_id, position), RequestRefused, SessionError)
 
     async def go_to(
         self, entry_id: str | None, *, summarize: bool = False, instructions: str | None = None
     ) -> bool:
         wish = NavigationOptions(summarise=summarize, instructions=instructions)
         return await ran_to_end(
-            self._session.branches.go_to(entry_id, wish), Refused, SummaryFailed, NothingToCompact
+            self._session.branches.go_to(entry_id, wish), RequestRefused, SummaryFailed, NothingToCompact
         )
 
     async def switch_session(self, path: Path) -> bool:
-        return await ran_to_end(self._resumed(path), Refused, SessionError)
+        return await ran_to_end(self._resumed(path), RequestRefused, SessionError)
 
     async def _resumed(self, path: Path) -> None:
         session = self._session

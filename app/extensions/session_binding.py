@@ -14,7 +14,7 @@ from app.extensions.ui_protocol import Mode, ProviderSpec, Ui
 from app.providers.credentials import Credentials
 from app.providers.models.catalogue import ModelCatalogue
 from app.providers.registry import Registry
-from app.sessions.log import SessionLog
+from app.sessions.session_log import SessionLog
 from app.values.entries import Entry
 from app.values.messages import Message
 from app.values.wire import to_wire
@@ -23,7 +23,7 @@ from tools.effects import Effects
 from tools.operations import FileOperations, ProcessOperations
 
 if TYPE_CHECKING:
-    from app.engine.commands.results import CommandInfo
+    from app.engine.commands.response_data import CommandInfo
 
 
 class SessionBinding(msgspec.Struct, kw_only=True):

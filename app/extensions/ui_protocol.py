@@ -6,7 +6,7 @@ from typing import Any, Literal, Protocol
 
 import msgspec
 
-from app.providers.contract import Adapter
+from app.providers.model_stream import Adapter
 from app.providers.signin.interface import SignIn
 from app.values.models import Model
 

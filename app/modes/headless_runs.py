@@ -7,9 +7,9 @@ from typing import assert_never
 import msgspec
 
 from app.assembly.first_prompt import FirstInput
-from app.engine.core.prompt_intake import MissingApiKey, Refused
-from app.engine.permissions.past_verdicts import PastVerdict
-from app.engine.prompts import Disposition
+from app.engine.core.prompt_intake import MissingApiKey, RequestRefused
+from app.engine.permissions.verdict_log import PastVerdict
+from app.engine.prompt_submission import PromptDisposition
 from app.engine.session import Session
 from app.exit_codes import BLOCKED, FAILED, LIMIT, MISFIT, PROVIDER, REFUSED, USAGE
 from app.modes.answer_schema import MAX_REPAIRS, AnswerSchema, UnusableSchema
@@ -57,7 +57,7 @@ class EndRequest:
         await session.wait_until_idle()
 
 
-async def send_prompt(session: Session, prompt: str, images: Sequence[Image]) -> Disposition:
+async def send_prompt(session: Session, prompt: str, images: Sequence[Image]) -> PromptDisposition:
     """Sends a prompt and waits until no run is active, including a run that a finished job has started."""
     how = await session.prompt(prompt, images, while_running="follow_up", source="print")
     await session.wait_until_idle()
@@ -79,7 +79,7 @@ async def wait_for_jobs(session: Session) -> None:
         session.budget.run_out()
 
 
-def print_refusal(problem: Refused) -> int:
+def print_refusal(problem: RequestRefused) -> int:
     """Prints why no prompt was sent, with a remedy for the command line; returns the exit code."""
     if isinstance(problem, MissingApiKey):
         provider = problem.provider

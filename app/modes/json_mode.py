@@ -3,7 +3,7 @@ as in RPC. Each text is sent twice: in deltas, and complete."""
 
 import asyncio
 
-from app.engine.core.prompt_intake import Refused
+from app.engine.core.prompt_intake import RequestRefused
 from app.engine.session import Session
 from app.exit_codes import USAGE
 from app.modes.answer_schema import AnswerSchema
@@ -87,7 +87,7 @@ async def _converse(
         if how != "handled" or session.last_answer is not answered:
             end = await check_run_end(session, schema, next_step)
         await session.events.drain()
-    except Refused as problem:
+    except RequestRefused as problem:
         return print_refusal(problem)
     return print_failure(end.problem, end.code) if end is not None else flush_session(session)
 

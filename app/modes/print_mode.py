@@ -6,7 +6,7 @@ Fails with the reason on standard error when an answer ended in an error, was ab
 
 import os
 
-from app.engine.core.prompt_intake import Refused
+from app.engine.core.prompt_intake import RequestRefused
 from app.engine.session import Session
 from app.exit_codes import FAILED, USAGE
 from app.modes.answer_schema import AnswerSchema, strip_code_fence
@@ -67,7 +67,7 @@ async def run_print(
             if end is not None and not end.has_answer:
                 return print_failure(end.problem, end.code)
             answered = session.last_answer
-    except Refused as problem:
+    except RequestRefused as problem:
         return print_refusal(problem)
     said = _with_plan(_last_said(session, before), session.plan.unanswered)
     if schema is not None and end is None and said is not None:

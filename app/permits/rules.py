@@ -18,26 +18,26 @@ from typing import Literal, get_args
 
 import msgspec
 
-from app.permits.place import CommandPlace
-from app.permits.secrets import secrecy
+from app.permits.command_place import CommandPlace
+from app.permits.secret_files import secret_likelihood
+from app.permits.shell_words import word_set
 from app.permits.verdicts import CallPart
-from app.permits.words import names
 from tools.box.host_groups import HOST_GROUPS, group_contains, group_of_host, group_of_tool, hosts_of_group
 from tools.patterns import late
 
 RuleAction = Literal["allow", "ask", "deny"]
-Origin = Literal["user", "folder", "project", "session"]
+RuleOrigin = Literal["user", "folder", "project", "session"]
 """Where a rule was written; `folder` is the person's own setting for one folder."""
-Kind = Literal["bash", "edit", "write", "read", "net", "tool", "sandbox.write", "sandbox.read"]
+RuleKind = Literal["bash", "edit", "write", "read", "net", "tool", "sandbox.write", "sandbox.read"]
 
-KINDS: tuple[Kind, ...] = get_args(Kind)
+RULE_KINDS: tuple[RuleKind, ...] = get_args(RuleKind)
 _MAX_LENGTH = 2_000
-_RUNS_NOTHING = names(
+_PROGRAMS_WITHOUT_CODE = word_set(
     "touch mkdir rmdir echo printf cat head tail wc ls stat du df cut tr uniq cmp comm diff grep egrep fgrep basename "
     "dirname realpath readlink seq md5sum sha1sum sha256sum sha512sum getent ping host nslookup"
 )
 """Programs none of whose words starts another program, so that a rule may end in `**`."""
-_GIT_RUNS_NOTHING = names("add commit status switch tag branch stash")
+_GIT_VERBS_WITHOUT_CODE = word_set("add commit status switch tag branch stash")
 _WILDCARDS = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
 _WILDCARD = late(r"(\*\*/|\*\*|\*|\?)")
 
@@ -46,9 +46,9 @@ class PermitRule(msgspec.Struct, frozen=True, kw_only=True):
     """One allow, ask or deny rule."""
 
     deed: RuleAction
-    kind: Kind
+    kind: RuleKind
     pattern: str
-    origin: Origin
+    origin: RuleOrigin
 
     @property
     def text(self) -> str:
@@ -66,7 +66,7 @@ class RuleProblem(msgspec.Struct, frozen=True, kw_only=True):
 
     deed: RuleAction
     text: str
-    origin: Origin
+    origin: RuleOrigin
     why: str
 
     def __str__(self) -> str:
@@ -78,14 +78,14 @@ class PermitRules(msgspec.Struct, frozen=True, kw_only=True):
 
     rules: tuple[PermitRule, ...] = ()
     problems: tuple[RuleProblem, ...] = ()
-    left_out: tuple[Origin, ...] = ()
+    left_out: tuple[RuleOrigin, ...] = ()
     """Origins whose allow rules are ignored because their file has an error."""
 
 
 class WrittenRules(msgspec.Struct, frozen=True, kw_only=True):
     """The unparsed rules of one origin."""
 
-    origin: Origin
+    origin: RuleOrigin
     allow: Sequence[str] = ()
     ask: Sequence[str] = ()
     deny: Sequence[str] = ()
@@ -95,17 +95,17 @@ class WrittenRules(msgspec.Struct, frozen=True, kw_only=True):
     """False for a project that the person has not trusted."""
 
 
-def parse(text: str, deed: RuleAction, origin: Origin) -> PermitRule | RuleProblem:
+def parse_rule(text: str, deed: RuleAction, origin: RuleOrigin) -> PermitRule | RuleProblem:
     """Parses a rule; returns the problem if it is invalid."""
     kind, colon, pattern = text.partition(":")
     kind, pattern = kind.strip(), pattern.strip()
-    known: Kind | None = next((one for one in KINDS if one == kind), None)
+    known: RuleKind | None = next((one for one in RULE_KINDS if one == kind), None)
 
     def problem(why: str) -> RuleProblem:
         return RuleProblem(deed=deed, text=text[:200], origin=origin, why=why)
 
     if not colon or known is None:
-        return problem(f"does not begin with one of {', '.join(f'{one}:' for one in KINDS)}")
+        return problem(f"does not begin with one of {', '.join(f'{one}:' for one in RULE_KINDS)}")
     if not pattern:
         return problem("says nothing behind its colon")
     if len(pattern) > _MAX_LENGTH or "\n" in pattern:
@@ -123,7 +123,7 @@ def merged_rules(written: Iterable[WrittenRules]) -> PermitRules:
     """Parses and merges the rules of all origins."""
     rules: list[PermitRule] = []
     problems: list[RuleProblem] = []
-    left_out: list[Origin] = []
+    left_out: list[RuleOrigin] = []
     for one in written:
         mine: list[PermitRule] = []
         wrong: list[RuleProblem] = []
@@ -134,7 +134,7 @@ def merged_rules(written: Iterable[WrittenRules]) -> PermitRules:
         )
         for deed, texts in lists:
             for text in texts:
-                found = parse(text, deed, one.origin)
+                found = parse_rule(text, deed, one.origin)
                 mine.append(found) if isinstance(found, PermitRule) else wrong.append(found)
         is_left_out = bool(wrong) or one.is_broken or not one.may_allow
         if is_left_out and any(rule.deed == "allow" for rule in mine):
@@ -145,7 +145,7 @@ def merged_rules(written: Iterable[WrittenRules]) -> PermitRules:
     return PermitRules(rules=tuple(rules), problems=tuple(problems), left_out=tuple(left_out))
 
 
-def matches(rule: PermitRule, part: CallPart, tool: str, place: CommandPlace) -> bool:
+def rule_matches(rule: PermitRule, part: CallPart, tool: str, place: CommandPlace) -> bool:
     """Whether a rule applies to this part of a call."""
     if rule.kind.startswith("sandbox."):
         return False  # it says what a box can do, and lets no call run
@@ -288,8 +288,8 @@ def suggested_rules(part: CallPart, tool: str, place: CommandPlace) -> tuple[str
 def _may_end_in_wildcard(words: Sequence[str]) -> bool:
     """Whether a rule may end in `**` after these words: only if the remaining words cannot start another program."""
     if words[0] == "git":
-        return len(words) == 2 and words[1] in _GIT_RUNS_NOTHING
-    return words[0] in _RUNS_NOTHING and (
+        return len(words) == 2 and words[1] in _GIT_VERBS_WITHOUT_CODE
+    return words[0] in _PROGRAMS_WITHOUT_CODE and (
         len(words) == 1 or re.fullmatch("[a-z][a-z-]*", words[1]) is not None
     )
 
@@ -316,7 +316,7 @@ def _suggested_path_rules(tool: str, path: str, place: CommandPlace) -> tuple[st
     return (f"{tool}: {inside}", *wider, f"{tool}: **")
 
 
-def kept_back(rules: Iterable[PermitRule], place: CommandPlace) -> Callable[[str], bool]:
+def hidden_path_test(rules: Iterable[PermitRule], place: CommandPlace) -> Callable[[str], bool]:
     """Returns a test for absolute paths (links resolved): whether searches skip that file, because a rule denies it to
     `read` or because it has secrets.
 
@@ -333,6 +333,6 @@ def kept_back(rules: Iterable[PermitRule], place: CommandPlace) -> Callable[[str
     def is_kept_back(path: str) -> bool:
         if whole is not None and whole.fullmatch(path) is not None:
             return True
-        return any(secrecy(path, home, place.own) == "likely" for home in homes)
+        return any(secret_likelihood(path, home, place.own) == "likely" for home in homes)
 
     return is_kept_back

@@ -8,8 +8,15 @@ from typing import Final
 
 import msgspec
 
-from app.permits.decide import CallDecision, Mode, Outcome, PartDecision, PermissionPolicy, decide
-from app.permits.place import CommandPlace
+from app.permits.command_place import CommandPlace
+from app.permits.permission_decisions import (
+    CallDecision,
+    CallOutcome,
+    PartDecision,
+    PermissionMode,
+    PermissionPolicy,
+    decide_call,
+)
 from app.permits.verdicts import CallPart, verdict_of
 from tools.box.host_groups import HOST_GROUPS, group_of_host
 from tools.box.requests import BoxRequest
@@ -22,7 +29,9 @@ _READ: Final = "sandbox.read: "
 _MAX_REASON: Final = 300
 
 
-def with_leave_request(decision: CallDecision, command: str, reason: str, mode: Mode) -> CallDecision:
+def with_leave_request(
+    decision: CallDecision, command: str, reason: str, mode: PermissionMode
+) -> CallDecision:
     """Adds the request to run outside the sandbox; refused and dangerous commands stay as decided."""
     if decision.outcome == "refuse" or decision.needs_typed_word:
         return decision
@@ -58,7 +67,7 @@ def with_sandbox_requests(
         return decision
     answers = [*(_answer(one, reason[:_MAX_REASON], policy, place) for one in asked), *decision.answers]
     outcomes = [one.outcome for one in answers]
-    outcome: Outcome = "refuse" if "refuse" in outcomes else "ask" if "ask" in outcomes else "run"
+    outcome: CallOutcome = "refuse" if "refuse" in outcomes else "ask" if "ask" in outcomes else "run"
     return CallDecision(
         outcome=outcome,
         verdict=verdict_of([one.part for one in answers]),
@@ -73,7 +82,7 @@ def _answer(one: CheckedRequest, reason: str, policy: PermissionPolicy, place: C
         part = CallPart(
             text=request.words, risk="contained", why=reason, hosts=(request.place,), network=True
         )
-        by_rule = decide(verdict_of([part]), "network", policy, place).answers[0]
+        by_rule = decide_call(verdict_of([part]), "network", policy, place).answers[0]
         return (
             msgspec.structs.replace(by_rule, decided_by=SANDBOX_REQUEST)
             if by_rule.outcome == "ask"

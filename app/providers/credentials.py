@@ -13,16 +13,16 @@ import msgspec
 
 from app.providers.auth_file import AuthFile, Entry
 from app.providers.cloud_credentials import CLOUD_CREDENTIALS
-from app.providers.contract import Credential
-from app.providers.key_values import CredentialError, KeyValues, can_be_had, masked
+from app.providers.key_values import CredentialError, KeyValues, is_resolvable, mask_secret
+from app.providers.model_stream import Credential
 from app.providers.models.known_providers import PROVIDERS, KnownProvider
-from app.providers.models.models_file import Access, ModelsFile, load_models_file
+from app.providers.models.models_file import ModelsFile, ProviderAccess, load_models_file
 from app.values.user_errors import FileError
 
 if TYPE_CHECKING:
     from app.providers.signin.interface import SignIn
 
-__all__ = ["CredentialError", "Credentials", "Source", "masked"]
+__all__ = ["CredentialError", "Credentials", "Source", "mask_secret"]
 
 Source = Literal["run", "stored", "sign-in", "extension", "models.json", "environment", "surroundings"]
 _OAUTH_BETA = {"Anthropic-Beta": "oauth-2025-04-20"}
@@ -40,7 +40,7 @@ class _ExtensionKey(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _key_for_address(
-    provider: str, extension_key: _ExtensionKey | None, own: Access
+    provider: str, extension_key: _ExtensionKey | None, own: ProviderAccess
 ) -> tuple[str, Source, bool] | None:
     """Returns the key that came with another address for one of bayou's built-in providers, its source, and
     whether it is a bearer token. Stored keys and the environment's are for the provider's usual address."""
@@ -68,7 +68,7 @@ class Credentials:
         self._provided: dict[str, list[_ExtensionKey]] = {}
         self._offered: dict[str, list[tuple[str, SignIn]]] = {}
         self._models_file: ModelsFile | None = None
-        self._in_models_file: dict[str, Access] = {}
+        self._in_models_file: dict[str, ProviderAccess] = {}
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -134,10 +134,10 @@ class Credentials:
         if entry is not None:
             return "stored" if entry["type"] == "api_key" else "sign-in"
         extension_key = self._latest_extension_key(provider)
-        if extension_key is not None and extension_key.key and can_be_had(extension_key.key, self._env):
+        if extension_key is not None and extension_key.key and is_resolvable(extension_key.key, self._env):
             return "extension"
         own = self._models_file_access(provider).key
-        if own and can_be_had(own, self._env):
+        if own and is_resolvable(own, self._env):
             return "models.json"
         known = PROVIDERS.get(provider)
         if known is not None and self._has_variables(known):
@@ -294,7 +294,7 @@ class Credentials:
         entries = self._provided.get(provider)
         return entries[-1] if entries else None
 
-    def _models_file_access(self, provider: str) -> Access:
+    def _models_file_access(self, provider: str) -> ProviderAccess:
         """Returns the key settings of models.json, which is read once."""
         access = self._in_models_file.get(provider)
         if access is None:

@@ -6,17 +6,17 @@ from typing import Any
 
 import msgspec
 
-from app.providers.projection import ProviderMessage
+from app.providers.provider_messages import ProviderMessage
 from app.values.content import Image, Text
 from app.values.messages import AssistantMessage
 from app.values.models import Model
 
-TOO_MANY = "(An image was here; the model does not take more of them in one request.)"
+OMITTED_IMAGE_TEXT = "(An image was here; the model does not take more of them in one request.)"
 _IMAGE_SHARE = 0.75
 """The share of a request's bytes that images may use; the rest is for text."""
 
 
-def within_limits(messages: Sequence[ProviderMessage], model: Model) -> list[ProviderMessage]:
+def drop_old_images(messages: Sequence[ProviderMessage], model: Model) -> list[ProviderMessage]:
     """Returns the messages with at most as many images as the model's `inputLimits` allow."""
     images = (model.input_limits or {}).get("images")
     per_request, per_message = _number(images, "maxPerRequest"), _number(images, "maxPerMessage")
@@ -66,7 +66,7 @@ def _without(message: ProviderMessage, count: int) -> ProviderMessage:
     blocks = list(message.content)
     for index, block in enumerate(blocks):
         if count and isinstance(block, Image):
-            blocks[index] = Text(text=TOO_MANY)
+            blocks[index] = Text(text=OMITTED_IMAGE_TEXT)
             count -= 1
     return msgspec.structs.replace(message, content=tuple(blocks))
 

@@ -23,13 +23,13 @@ def variable_of(value: str) -> str | None:
     return (match[1] or match[2]) if match else None
 
 
-def can_be_had(value: str, env: Mapping[str, str]) -> bool:
+def is_resolvable(value: str, env: Mapping[str, str]) -> bool:
     """Says whether the value would probably resolve, without running a command."""
     name = variable_of(value)
     return bool(env.get(name)) if name else bool(value.strip())
 
 
-def masked(secret: str) -> str:
+def mask_secret(secret: str) -> str:
     """Returns a secret in a form that may be shown: a long one keeps enough characters to be recognised."""
     if len(secret) < 16:
         return "•" * 8

@@ -7,8 +7,8 @@ from importlib import import_module
 
 import msgspec
 
-from app.providers.contract import Adapter, AssistantStream, Context, Credential, StreamOptions
 from app.providers.errors import ProviderError
+from app.providers.model_stream import Adapter, AssistantStream, Context, Credential, StreamOptions
 from app.values.models import Model
 from app.values.wire import new_id, now_ms
 from tools.running.withheld import looks_secret
@@ -108,7 +108,7 @@ class Registry:
         if hasattr(module, "warm"):
             module.warm(model)
         elif model.base_url:
-            from app.providers.senders.choice import warm  # noqa: PLC0415  (what is asked here needs no network)
+            from app.providers.senders.sender_choice import warm  # noqa: PLC0415  (what is asked here needs no network)
 
             warm(model)
 

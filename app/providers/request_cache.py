@@ -8,13 +8,13 @@ from collections.abc import Callable, Sequence
 from operator import is_
 from typing import Any, assert_never
 
-from app.providers.projection import ProviderMessage
+from app.providers.provider_messages import ProviderMessage
 from app.values.codec import decode_json, encode_json
 from app.values.content import IMAGE_CHARACTERS, Image, Text, Thinking, ToolCall, UnknownContent
 from app.values.messages import Message, ToolResultMessage
 from app.values.models import Model
 
-Spell = Callable[[Sequence[ProviderMessage], int], list[dict[str, Any]]]
+EncodeMessages = Callable[[Sequence[ProviderMessage], int], list[dict[str, Any]]]
 """An adapter's encoder: turns messages into JSON objects, given the number of messages before them."""
 
 PayloadPart = bytes | dict[str, Any]

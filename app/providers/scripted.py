@@ -10,9 +10,15 @@ from typing import Any
 
 import msgspec
 
-from app.providers.contract import Adapter, AssistantStream, Context, StreamOptions
+from app.providers.model_stream import Adapter, AssistantStream, Context, StreamOptions
 from app.providers.registry import Registry
-from app.providers.stream.pieces import CHARACTERS_PER_TOKEN, Sender, StreamBroken, sizes, with_output
+from app.providers.stream.paced_sender import (
+    CHARACTERS_PER_TOKEN,
+    PacedSender,
+    StreamBroken,
+    sizes,
+    with_output,
+)
 from app.values.codec import encode
 from app.values.content import AssistantContent, Text, Thinking, ToolCall
 from app.values.messages import AssistantMessage, StopReason
@@ -144,7 +150,7 @@ class Scripted:
 
     async def _send(self, answer: ScriptedAnswer, stream: AssistantStream) -> ScriptedAnswer:
         """Sends the blocks; returns the answer with its actual end."""
-        sender = Sender(
+        sender = PacedSender(
             stream,
             size=self._sizes,
             tokens_per_second=self._tokens_per_second,

@@ -13,8 +13,8 @@ from urllib.parse import urlencode
 
 import msgspec
 
-from app.providers.contract import AssistantStream, StreamOptions
 from app.providers.errors import ProviderError, plain_sentence, read_error_body
+from app.providers.model_stream import AssistantStream, StreamOptions
 from app.providers.request_cache import PayloadParts
 from app.providers.stream.sse import SseDecoder
 from app.values.codec import decode_json, encode_json

@@ -30,7 +30,7 @@ def session_files(root: Path) -> Iterator[os.DirEntry[str]]:
 def header_of(path: Path) -> SessionHeader | None:
     """Returns the header of a session file; None when the file is not a session."""
     try:
-        from app.sessions.file.reading import read_header  # noqa: PLC0415  (a listing only)
+        from app.sessions.file.session_reader import read_header  # noqa: PLC0415  (a listing only)
 
         return read_header(path)[0]
     except SessionError:

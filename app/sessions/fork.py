@@ -8,12 +8,12 @@ from pathlib import Path
 
 import msgspec
 
+from app.sessions.entry_tree import is_leaf_mark
 from app.sessions.errors import NotASession, SessionError
-from app.sessions.file.reading import read_session, read_without_header
 from app.sessions.file.session_file import SessionFile, SyncPolicy, at_turn_end
+from app.sessions.file.session_reader import read_session, read_without_header
 from app.sessions.ids import file_name, is_session_id, new_session_id
-from app.sessions.log import SessionLog
-from app.sessions.tree import is_leaf_mark
+from app.sessions.session_log import SessionLog
 from app.values.codec import encode_line
 from app.values.entries import (
     CompactionEntry,

@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 
 from app.sessions.file.lock import try_lock
-from app.sessions.log import SessionLog
+from app.sessions.session_log import SessionLog
 
 MAX_TOTAL_BYTES: Final = 2_000_000_000
 

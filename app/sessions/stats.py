@@ -12,7 +12,7 @@ from app.values.usage import Usage, total_usage
 _FAILED_REASONS = ("error", "aborted")
 
 
-class Stats(msgspec.Struct, kw_only=True):
+class SessionCounts(msgspec.Struct, kw_only=True):
     """Counts over the whole file, increased entry by entry."""
 
     user_messages: int = 0
@@ -46,11 +46,11 @@ class Stats(msgspec.Struct, kw_only=True):
 class CountedStats(msgspec.Struct, frozen=True, kw_only=True):
     """The counts of a session's first entries, made while the file was read."""
 
-    stats: Stats = msgspec.field(default_factory=Stats)
+    stats: SessionCounts = msgspec.field(default_factory=SessionCounts)
     entries: int = 0
 
-    def with_entries(self, entries: Sequence[Entry]) -> Stats:
-        """Returns a new `Stats` of the counted entries and all of `entries` behind them; the caller may
+    def with_entries(self, entries: Sequence[Entry]) -> SessionCounts:
+        """Returns a new `SessionCounts` of the counted entries and all of `entries` behind them; the caller may
         add to it."""
         stats = msgspec.structs.replace(self.stats)
         stats.add_all(entries[self.entries :])

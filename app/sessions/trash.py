@@ -93,7 +93,7 @@ def undo_delete(trashed: TrashedSession) -> Path:
     return path
 
 
-def in_trash(root: Path) -> list[TrashedSession]:
+def trashed_sessions(root: Path) -> list[TrashedSession]:
     """Returns the records of the trash, newest first."""
     found: list[TrashedSession] = []
     for note in (root / TRASH_NAME).glob(f"*/{_RECORD_NAME}"):

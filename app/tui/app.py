@@ -18,20 +18,20 @@ from textual.filter import LineFilter
 from textual.message import Message
 
 from app.assembly.assembled_session import AssembledSession
-from app.sessions.index.reading_all import SessionTexts
+from app.sessions.index.background_indexing import SessionTexts
 from app.tui import current_theme
 from app.tui.current_theme import CurrentTheme
+from app.tui.feature_services import full_screen, listen
 from app.tui.features.rules.feature import NOTES
 from app.tui.features.screen.feature import SCREEN
 from app.tui.keys.action_table import ActionTable
 from app.tui.keys.page_keys import CLEAR
 from app.tui.keys.type_ahead import QueueMarker
 from app.tui.main_screen import MainScreen
-from app.tui.offering import full_screen, listen
 from app.tui.page_parts import PageParts
 from app.tui.prompt import paste_and_editor
 from app.tui.prompt.prompt_parts import PromptParts
-from app.tui.register import BINDINGS, HINTS, PAGE_KEYS, Register, command_names, screen_keys
+from app.tui.register import BINDINGS, HINTS, PAGE_KEYS, FeatureRegister, command_names, screen_keys
 from app.tui.startup import StartOptions
 from app.tui.terminal.terminal_parts import TerminalParts
 from app.values.events import Event
@@ -101,7 +101,7 @@ class BayouApp(App[int]):
         self.presenter, self.status, self.tasks = self.page.presenter, self.page.status, self.page.tasks
         self.prompt = PromptParts(self, assembled, self.page, self.action_table)
         self.session_texts = SessionTexts(lambda: assembled.places.root)
-        self.register = Register(full_screen(self))
+        self.register = FeatureRegister(full_screen(self))
         listen(self, self.register)
         self.sending = self.prompt.sending(
             may_begin=self.is_ready.wait,

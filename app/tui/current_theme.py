@@ -25,7 +25,7 @@ from widgets.textual_internals import CachedStylesheet
 from widgets.themes import ThemeError, read_tcss_theme, read_theme, textual_theme
 
 DARK, LIGHT = "bayou-dark", "bayou-light"
-PLAIN = "ansi"
+PLAIN_THEME = "ansi"
 """The theme without colours: it marks important text with bold, underline or reverse."""
 WATCH_SECONDS = 1.0
 _RULES = ("theme", "rules")
@@ -69,7 +69,7 @@ class CurrentTheme:
         """Applies the first theme before the stylesheet is parsed: doing it later would parse the
         sheet again, a tenth of the start. Returns an error message or None."""
         app, assembled = self._app, self._assembled
-        wanted = PLAIN if app.no_color else choose(assembled.theme)
+        wanted = PLAIN_THEME if app.no_color else choose(assembled.theme)
         file, theme, rules, problem = _load(assembled.themes, wanted)
         if theme is None:
             file, theme, rules, _ = _load(assembled.themes, DARK)
@@ -106,7 +106,7 @@ class CurrentTheme:
         if not self._counts(file):
             return f"The theme '{name}' is new or has changed; trust it first with /trust."
         if self._app.no_color:
-            return None if name == PLAIN else f"NO_COLOR is set: unset it to see the theme '{name}'."
+            return None if name == PLAIN_THEME else f"NO_COLOR is set: unset it to see the theme '{name}'."
         if theme.name == self._app.theme and file.stamp() == self._stamp:
             return None
         return self._put_in_force(file, theme, rules)

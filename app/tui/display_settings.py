@@ -11,7 +11,7 @@ from app.resources.settings.settings import Settings
 from app.tui.current_theme import CurrentTheme
 from app.tui.features.side.feature import SIDE
 from app.tui.page_protocols import ShowMessage
-from app.tui.register import Register
+from app.tui.register import FeatureRegister
 from app.tui.status.status_lines import StatusLines
 from widgets.completion.popup import CompletionPopup
 from widgets.editor.prompt import PromptEditor
@@ -22,21 +22,21 @@ from widgets.transcript.view import Transcript
 if TYPE_CHECKING:
     from textual.types import AnimationLevel  # imported late, because it loads all of Textual's widgets
 
-_LESS_FIRST: "tuple[AnimationLevel, ...]" = ("none", "basic", "full")
+_ANIMATION_LEVELS: "tuple[AnimationLevel, ...]" = ("none", "basic", "full")
 _ANIMATIONS: "dict[str, AnimationLevel]" = {"off": "none", "reduced": "basic", "on": "full"}
 """Textual's animation level for each value of the setting; the environment may lower the level."""
 _WITHOUT_LINKS = ("linux", "dumb")
 """Terminal types that would print the escape sequence of a hyperlink as text."""
 
 
-class ShownSettings(msgspec.Struct, frozen=True):
+class DisplaySettingsApplier(msgspec.Struct, frozen=True):
     """Applies the display settings to the parts of one page."""
 
     header: StatusHeader
     transcript: Transcript
     editor: PromptEditor
     status: StatusLines
-    register: Register
+    register: FeatureRegister
     look: CurrentTheme
     say: ShowMessage
     env: Mapping[str, str]
@@ -69,7 +69,7 @@ class ShownSettings(msgspec.Struct, frozen=True):
         wished = _ANIMATIONS[display.animations]
         most = constants.TEXTUAL_ANIMATIONS
         self.header.app.animation_level = (
-            wished if _LESS_FIRST.index(wished) < _LESS_FIRST.index(most) else most
+            wished if _ANIMATION_LEVELS.index(wished) < _ANIMATION_LEVELS.index(most) else most
         )
         self.editor.surface.set_blinking(display.cursor_blink and wished != "none")
         self.editor.history.size = settings.editor.history_size

@@ -3,7 +3,7 @@
 from typing import assert_never
 
 from app.compaction.summary import BRANCH_PREAMBLE
-from app.sessions.log import SessionLog
+from app.sessions.session_log import SessionLog
 from app.values.content import text_of
 from app.values.entries import (
     BranchSummaryEntry,

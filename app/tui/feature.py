@@ -13,7 +13,7 @@ from textual.widget import Widget
 
 from app.assembly.assembled_session import AssembledSession
 from app.engine.session import Session
-from app.sessions.index.reading_all import SessionTexts
+from app.sessions.index.background_indexing import SessionTexts
 from app.tui.current_theme import CurrentTheme
 from app.tui.keys.action_table import ActionTable
 from app.tui.keys.page_keys import PageKey
@@ -55,7 +55,7 @@ def topics_of(event: object) -> tuple[Topic, ...]:
     return (type(event),)
 
 
-class FullScreen(msgspec.Struct, frozen=True, kw_only=True):
+class FeatureServices(msgspec.Struct, frozen=True, kw_only=True):
     """The services and parts from which pages are built."""
 
     assembled: AssembledSession
@@ -149,7 +149,7 @@ class Feature(Protocol[P]):
     above_editor: Sequence[Callable[[P], Widget]] = ()
     """Creates the widgets that the feature shows above the editor all the time."""
 
-    def page(self, screen: FullScreen) -> P:
+    def page(self, screen: FeatureServices) -> P:
         """Creates the page that commands and keys act on; called once, on first use."""
         ...
 

@@ -13,9 +13,9 @@ from app.tui.features.side.feature import SIDE
 from app.tui.keys.key_texts import KeyTexts
 from app.tui.page_protocols import Spawn
 from app.tui.prompt.project_history import ProjectHistory
-from app.tui.prompt.sending import Sending
+from app.tui.prompt.sending import PromptSender
 from app.tui.prompt.unsent_draft import UnsentDraft
-from app.tui.register import Register
+from app.tui.register import FeatureRegister
 from app.tui.status.status_lines import StatusLines
 from widgets.editor.prompt import PromptEditor
 from widgets.status.approval import ApprovalBar
@@ -44,10 +44,10 @@ class MainScreen(Screen[None]):
         editor: PromptEditor,
         transcript: Transcript,
         search_bar: SearchBar,
-        sending: Sending,
+        sending: PromptSender,
         remembered: ProjectHistory,
         unsent: UnsentDraft,
-        register: Register,
+        register: FeatureRegister,
         status: StatusLines,
         key_texts: KeyTexts,
         spawn: Spawn,

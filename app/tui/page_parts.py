@@ -12,12 +12,12 @@ from textual.screen import Screen
 
 from app.assembly.assembled_session import AssembledSession
 from app.tui.keys.action_table import ActionTable
-from app.tui.keys.key_texts import PLACEHOLDER, next_steps
+from app.tui.keys.key_texts import EDITOR_PLACEHOLDER, next_steps
 from app.tui.page_protocols import OnRequest
 from app.tui.status.status_lines import StatusLines
-from app.tui.tasks import Garbage, Tasks, tell_fault_of_task, words_of
+from app.tui.tasks import GarbageScheduler, Tasks, failure_text_of, tell_fault_of_task
 from app.tui.transcript.presenter import Presenter
-from app.tui.transcript.welcome import FirstScreen
+from app.tui.transcript.welcome import WelcomeMessage
 from app.values.events import Event
 from widgets.editor.prompt import PromptEditor
 from widgets.screens.requests import ScreenRequest
@@ -49,14 +49,14 @@ class PageParts:
         """`hear`: gets each session event after the transcript; `is_ready`: set after the start."""
         session, key_label = assembled.session, table.key_label
         self.transcript = Transcript(id="transcript", clock=clock)
-        self.editor = PromptEditor(placeholder=PLACEHOLDER, id="editor")
+        self.editor = PromptEditor(placeholder=EDITOR_PLACEHOLDER, id="editor")
         self.header = StatusHeader(id="header")
         self.footer = StatusFooter(id="footer")
         self.queue_view = QueueView(id="queue")
         self.search_bar = SearchBar(self.transcript, id="search")
         self.approval_bar = ApprovalBar(clock=clock, give_back=self.editor.insert, id="approval")
         self.side_panel = SidePanel(id="side")
-        self.first_screen = FirstScreen(session, key_label)
+        self.first_screen = WelcomeMessage(session, key_label)
         self.presenter = Presenter(
             session,
             self.transcript,
@@ -78,11 +78,11 @@ class PageParts:
         )
         self.tasks = Tasks(
             fault=partial(tell_fault_of_task, app, is_ready),
-            refused=lambda problem: self.presenter.note(words_of(problem, key_label), NoteKind.ERROR),
+            refused=lambda problem: self.presenter.note(failure_text_of(problem, key_label), NoteKind.ERROR),
             done=self.status.refresh_all,
         )
         self.screens = Screens(app, self.tasks)
-        self.garbage = Garbage()
+        self.garbage = GarbageScheduler()
 
 
 class Screens:

@@ -12,13 +12,13 @@ from typing import Any, TypeVar
 from textual.widget import Widget
 
 from app.engine.session import Session
-from app.tui.feature import Feature, FullScreen, Topic, topics_of
+from app.tui.feature import Feature, FeatureServices, Topic, topics_of
 from app.tui.keys.keymap import KeyPlace
-from app.tui.keys.page_keys import bindings
+from app.tui.keys.page_keys import textual_bindings
 from app.tui.page_protocols import KeyLabel
 from app.tui.slash import name_and_argument
 
-NAMES = (
+FEATURE_NAMES = (
     "blocks",
     "context",
     "diff",
@@ -43,7 +43,9 @@ NAMES = (
     "usage",
 )
 FEATURES: tuple[Feature[Any], ...] = tuple(
-    feature for name in NAMES for feature in import_module(f"app.tui.features.{name}.feature").FEATURES
+    feature
+    for name in FEATURE_NAMES
+    for feature in import_module(f"app.tui.features.{name}.feature").FEATURES
 )
 Row = TypeVar("Row")
 
@@ -66,16 +68,16 @@ tui.altScreen.top tui.altScreen.bottom
 """
 
 
-def ordered(rows: Iterable[Row], name: Callable[[Row], str], order: str) -> tuple[Row, ...]:
+def order_rows(rows: Iterable[Row], name: Callable[[Row], str], order: str) -> tuple[Row, ...]:
     places = {word: place for place, word in enumerate(order.split())}
     return tuple(sorted(rows, key=lambda row: places.get(name(row), len(places))))
 
 
-PAGE_KEYS = ordered((key for feature in FEATURES for key in feature.keys), lambda key: key.id, KEY_ORDER)
-COMMANDS = ordered(
+PAGE_KEYS = order_rows((key for feature in FEATURES for key in feature.keys), lambda key: key.id, KEY_ORDER)
+COMMANDS = order_rows(
     (command for feature in FEATURES for command in feature.slash), lambda one: one.name, COMMAND_ORDER
 )
-BINDINGS = bindings(PAGE_KEYS)
+BINDINGS = textual_bindings(PAGE_KEYS)
 HINTS = {command.name: command.hint for command in COMMANDS}
 """Argument names of commands, by command name."""
 _OF_KEY = {key.id: (feature, key) for feature in FEATURES for key in feature.keys}
@@ -100,10 +102,10 @@ def screen_keys() -> tuple[KeyPlace, ...]:
     return SCREENS
 
 
-class Register:
+class FeatureRegister:
     """Creates the features' pages at first use, and passes commands and events to them."""
 
-    def __init__(self, screen: FullScreen) -> None:
+    def __init__(self, screen: FeatureServices) -> None:
         self._screen = screen
         self._pages: dict[Feature[Any], Any] = {}
         self._hearing: dict[Topic, list[Callable[[Any], object]]] = {}

@@ -73,7 +73,7 @@ def run_tui(options: Options, paths: Paths, held: EarlyTerminal) -> int:
         typed=held.take_typed_text,
         read=read,
     )
-    leaving = Shutdown(assembled, held)
+    leaving = TimedShutdown(assembled, held)
     app = BayouApp(
         assembled,
         opening=opening,
@@ -106,7 +106,7 @@ def run_tui(options: Options, paths: Paths, held: EarlyTerminal) -> int:
     return code
 
 
-class Shutdown:
+class TimedShutdown:
     """Ends the application within two seconds even if parts hang, restores the terminal and prints
     how to resume."""
 
@@ -148,7 +148,7 @@ class Shutdown:
     def _speak(self) -> None:
         self._call_off()
         try:
-            say_goodbye(self._assembled)
+            print_closing_message(self._assembled)
             sys.stdout.flush()
             for problem in self._problems:
                 print_problem(problem)
@@ -166,7 +166,7 @@ class Shutdown:
         os.write(1, f"{resume_hint(self._assembled)}{problems}".encode())
 
 
-async def _run(app: BayouApp, leaving: Shutdown, faults: "FaultReports", *, mouse: bool) -> int:
+async def _run(app: BayouApp, leaving: TimedShutdown, faults: "FaultReports", *, mouse: bool) -> int:
     ending: set[asyncio.Task[None]] = set()
 
     def end_on_signal(number: int) -> None:
@@ -187,7 +187,7 @@ async def _run(app: BayouApp, leaving: Shutdown, faults: "FaultReports", *, mous
     return code or 0
 
 
-async def _end(app: BayouApp, leaving: Shutdown, code: int) -> None:
+async def _end(app: BayouApp, leaving: TimedShutdown, code: int) -> None:
     await leaving.close(app.session)
     app.exit(code)
 
@@ -212,11 +212,11 @@ class FaultReports:
             self._app.exit(CRASHED)
 
 
-_WIDEST = 100
+_MAX_MESSAGE_CELLS = 100
 """The maximum line width of the closing message, for readability."""
 
 
-def say_goodbye(assembled: AssembledSession) -> None:
+def print_closing_message(assembled: AssembledSession) -> None:
     """Prints to the terminal's scroll-back: the last answer or everything, and how to resume."""
     wanted = assembled.effective_settings.settings.display.fullscreen_exit_output
     log = assembled.session.log
@@ -229,7 +229,7 @@ def say_goodbye(assembled: AssembledSession) -> None:
     elif wanted == "last-answer" and message is not None and message.text:
         from widgets.transcript.markdown.markdown_stream import printed  # noqa: PLC0415  (only for this way out)
 
-        width = min(_WIDEST, shutil.get_terminal_size().columns)
+        width = min(_MAX_MESSAGE_CELLS, shutil.get_terminal_size().columns)
         sys.stdout.write(printed(_end_of(message.text), width).rstrip("\n") + "\n\n")
     sys.stdout.write(resume_hint(assembled))
 
@@ -237,15 +237,15 @@ def say_goodbye(assembled: AssembledSession) -> None:
 def _end_of(text: str) -> str:
     """Returns the last paragraphs of a very large answer, because formatting all of it would take
     seconds."""
-    if len(text) <= _MOST_LEFT:
+    if len(text) <= _MAX_LEFT_CHARS:
         return text
-    start = text.find("\n\n", len(text) - _MOST_LEFT)
-    start = len(text) - _MOST_LEFT if start < 0 else start + 2
+    start = text.find("\n\n", len(text) - _MAX_LEFT_CHARS)
+    start = len(text) - _MAX_LEFT_CHARS if start < 0 else start + 2
     fence = "```\n" if text.count("\n```", 0, start) % 2 else ""
     return f"(The beginning of this answer is in the session.)\n\n{fence}{text[start:]}"
 
 
-_MOST_LEFT = 50_000
+_MAX_LEFT_CHARS = 50_000
 """The maximum number of characters of the last answer in the closing message."""
 
 

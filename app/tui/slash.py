@@ -5,7 +5,7 @@ from typing import Generic, TypeVar
 
 import msgspec
 
-from app.tui.keys.verb_words import words_of
+from app.tui.keys.verb_words import describe_verb
 from app.tui.page_protocols import KeyLabel
 
 P = TypeVar("P")
@@ -27,7 +27,7 @@ class SlashCommand(msgspec.Struct, Generic[P], frozen=True, kw_only=True):
 
     def told(self, key_label: KeyLabel) -> str:
         if self.verb:
-            words = words_of(self.verb)
+            words = describe_verb(self.verb)
             return words[:1].lower() + words[1:]
         return self.help.format(key=key_label(*self.key) or "a key")
 

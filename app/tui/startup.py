@@ -19,19 +19,19 @@ from textual.widget import Widget
 from app.assembly.assembled_session import AssembledSession
 from app.assembly.first_prompt import FirstInput
 from app.assembly.options import Options
-from app.engine.permissions.gate import PermissionGate
+from app.engine.permissions.permission_gate import PermissionGate
 from app.engine.session import Session
 from app.extensions.catalogue import ExtensionCatalogue
 from app.resources import launch_frame
 from app.resources.launch_frame import LaunchFrame
 from app.resources.paths import Paths
-from app.tui.display_settings import ShownSettings
+from app.tui.display_settings import DisplaySettingsApplier
 from app.tui.features.extensions.feature import TRUST
 from app.tui.features.permissions.feature import APPROVALS
 from app.tui.features.sessions.feature import RESUME, SESSIONS
 from app.tui.features.todos.feature import TODO_LIST
 from app.tui.keys.action_table import ActionTable
-from app.tui.keys.keymap import spelled
+from app.tui.keys.keymap import textual_spelling
 from app.tui.page_protocols import KeyLabel
 from app.tui.status import header_and_footer as bars
 from app.values.content import Image
@@ -46,8 +46,8 @@ if TYPE_CHECKING:
 LoadExtensions = Callable[["BayouApp"], Awaitable["ConnectedExtensions"]]
 """Loads the session's extensions for the full screen."""
 
-LEAST = Size(40, 10)
-SMALL = "This terminal is {size.width}x{size.height}: make it larger, 80x24 shows everything."
+MIN_TERMINAL_SIZE = Size(40, 10)
+TOO_SMALL_TEXT = "This terminal is {size.width}x{size.height}: make it larger, 80x24 shows everything."
 
 
 class StartOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,7 +69,7 @@ class StartOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     def begin(self, app: "BayouApp") -> None:
         """Prepares the page before the first paint."""
-        ShownSettings(
+        DisplaySettingsApplier(
             header=app.page.header,
             transcript=app.transcript,
             editor=app.editor,
@@ -90,8 +90,8 @@ class StartOptions(msgspec.Struct, frozen=True, kw_only=True):
             app.session
         ):
             app.transcript.add(app.page.first_screen.block(app.assembled.places.folder))
-        if app.size.width < LEAST.width or app.size.height < LEAST.height:
-            app.presenter.note(SMALL.format(size=app.size), NoteKind.WARNING)
+        if app.size.width < MIN_TERMINAL_SIZE.width or app.size.height < MIN_TERMINAL_SIZE.height:
+            app.presenter.note(TOO_SMALL_TEXT.format(size=app.size), NoteKind.WARNING)
         for text in (*app.assembled.problems, *key_problems):
             app.presenter.note(text, NoteKind.WARNING)
         app.editor.focus()
@@ -125,7 +125,7 @@ class StartOptions(msgspec.Struct, frozen=True, kw_only=True):
         given = FirstInput(prompts=self.prompts, images=self.images)
         if self.extend is not None:
             extended = await self.extend(app)
-            adopt(app, extended)
+            connect_loaded_extensions(app, extended)
             if self.read is not None and extended.options.extension_flags:
                 given = self.read(extended.options)
         app.assembled.ground.subscribe(partial(self._follow, app))
@@ -233,13 +233,13 @@ def make_extensions(assembled: AssembledSession, options: Options, paths: Paths)
             mode="tui",
             ui=ui,
             shutdown=lambda: app.exit(0),
-            reloaded=lambda extended: adopt(app, extended),
+            reloaded=lambda extended: connect_loaded_extensions(app, extended),
         )
 
     return load
 
 
-def adopt(app: "BayouApp", extended: "ConnectedExtensions") -> None:
+def connect_loaded_extensions(app: "BayouApp", extended: "ConnectedExtensions") -> None:
     """Connects loaded extensions to the page, the first time and after every reload."""
     app.extended = extended
     catalogue = extended.catalogue
@@ -279,7 +279,7 @@ def bind_shortcuts(
             del bound[key]
     taken = [key for own in (app, *widgets) for key in bindings_of(own)]
     table.shortcuts = {}
-    for key, shortcut in catalogue.shortcuts(taken, spelled).items():
+    for key, shortcut in catalogue.shortcuts(taken, textual_spelling).items():
         action, meaning = f"{_ACTION}{shortcut.key!r})", shortcut.description or shortcut.key
         app.bind(key, action, description=meaning)
         table.shortcuts[key] = (action, meaning)

@@ -7,15 +7,15 @@ from typing import Any
 
 from textual.app import App
 
-from app.engine.core.prompt_intake import Busy
+from app.engine.core.prompt_intake import SessionBusy
 from app.tui.page_protocols import KeyLabel
 from app.values.user_errors import UserError
 from widgets.terminal.terminal_driver import reraise
 
 
-def words_of(problem: Exception, key_label: KeyLabel) -> str:
+def failure_text_of(problem: Exception, key_label: KeyLabel) -> str:
     """Returns the message of a failure; if the agent is busy, with the key that stops it."""
-    key = key_label("app.interrupt", "Escape") if isinstance(problem, Busy) else ""
+    key = key_label("app.interrupt", "Escape") if isinstance(problem, SessionBusy) else ""
     return f"{problem} {key} stops it." if key else str(problem)
 
 
@@ -98,15 +98,15 @@ def _drop(work: Awaitable[Any]) -> None:
         work.cancel()
 
 
-TYPING_REST = 2.0
+TYPING_PAUSE_SECONDS = 2.0
 """Seconds without a key before a full collection."""
 _GC_THRESHOLDS = (5_000, 10, 10)
 
 
-class Garbage:
+class GarbageScheduler:
     """Schedules garbage collections for pauses in typing."""
 
-    def __init__(self, *, rest: float = TYPING_REST) -> None:
+    def __init__(self, *, rest: float = TYPING_PAUSE_SECONDS) -> None:
         self._rest = rest
         self._last_key = 0.0
         self._waits: asyncio.TimerHandle | None = None

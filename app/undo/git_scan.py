@@ -15,10 +15,10 @@ from pathlib import Path
 
 import msgspec
 
-from app.undo.blobs import hash_of
-from app.undo.disk import MAX_FOLDER_ENTRIES, find_folders
-from app.undo.images import FileImage
-from app.undo.scans import ContentHolder, Scan, ScanLimits, ScannedName
+from app.undo.change_records import FileImage
+from app.undo.content_store import hash_of
+from app.undo.disk_files import MAX_FOLDER_ENTRIES, find_folders
+from app.undo.folder_scans import ContentHolder, Scan, ScanLimits, ScannedName
 from app.values.user_errors import UserError
 from tools.files.replacing import is_temporary_name
 from tools.git.command import git_command

@@ -4,7 +4,7 @@ from difflib import SequenceMatcher
 
 import msgspec
 
-from app.undo.images import FileImage, decode_text, display_path, is_same
+from app.undo.change_records import FileImage, decode_text, display_path, is_same
 from tools.edits.diffs import diff_texts
 
 MAX_BYTES = 1 << 20
@@ -165,7 +165,7 @@ def _quoted(name: str) -> str:
 _MAX_LINES = 20_000
 
 
-def merge(base: str, mine: str, other: str) -> str | None:
+def three_way_merge(base: str, mine: str, other: str) -> str | None:
     """Applies the changes of `mine` and of `other` to `base`; None where both changed the same place."""
     if mine in (base, other):
         return other

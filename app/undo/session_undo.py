@@ -10,48 +10,48 @@ from pathlib import Path
 import msgspec
 
 from app.sessions.ids import sidecar
-from app.sessions.log import SessionLog
-from app.undo.blobs import BlobStore, ContentReferences, UndoConfig
-from app.undo.differences import DifferenceBuilder
-from app.undo.disk import place_of
-from app.undo.history import (
-    Target,
-    TreePath,
-    changes_in,
-    has_changes,
-    redo_target,
-    referenced_hashes,
-    settled,
-    taking_back,
-    title_at,
-    tree_path,
-    undo_target,
-)
-from app.undo.images import (
-    CHOICES,
+from app.sessions.session_log import SessionLog
+from app.undo.change_ledger import ChangeLedger, LedgerLine
+from app.undo.change_lists import DifferenceBuilder
+from app.undo.change_recorder import ChangeRecorder
+from app.undo.change_records import (
+    RESTORE_CHOICES,
     Change,
-    Choice,
     FilesData,
+    RestoreChoice,
     RestoredData,
     UnheldFile,
     path_fields,
     restored_of,
 )
-from app.undo.ledger import Ledger, LedgerLine
-from app.undo.plan import HeldContents, RestorePlan, make_plan
-from app.undo.recording import Recorder
-from app.undo.restoring import (
+from app.undo.command_watch import CommandWatch
+from app.undo.content_store import BlobStore, ContentReferences, UndoConfig
+from app.undo.disk_files import place_of
+from app.undo.file_history import (
+    RestoreTarget,
+    TreePath,
+    changes_in,
+    has_changes,
+    redo_target,
+    referenced_hashes,
+    reverse_restore_path,
+    title_at,
+    tree_path,
+    undo_target,
+    with_tool_results,
+)
+from app.undo.folder_scanners import scanner_for
+from app.undo.folder_scans import ContentHolder, FolderScanner
+from app.undo.restore_plan import HeldContents, RestorePlan, make_plan
+from app.undo.restore_steps import (
     NOT_REACHED,
     SKIPPED,
-    carry_out,
     intended_changes,
     interrupted_change,
     interrupted_outcome,
     prepare_steps,
+    run_steps,
 )
-from app.undo.scanners import scanner_for
-from app.undo.scans import ContentHolder, FolderScanner
-from app.undo.watching import CommandWatch
 from app.values.entries import Entry
 from app.values.user_errors import UserError
 from app.values.wire import new_id
@@ -66,10 +66,10 @@ class FilesChangedSincePlan(UserError):
     """Files have changed since the plan was shown."""
 
 
-class Restores:
+class SessionRestores:
     """Plans and carries out the restores of one session."""
 
-    def __init__(self, log: SessionLog, recorder: Recorder) -> None:
+    def __init__(self, log: SessionLog, recorder: ChangeRecorder) -> None:
         self._log = log
         self._recorder = recorder
 
@@ -94,14 +94,16 @@ class Restores:
             raise NothingToRestore(
                 "Nothing to redo. To restore the files of another point, choose it in /tree and press z."
             )
-        return self._planned(taking_back(path, target.undoes, self._recorder.contents.store.get), target)
+        return self._planned(
+            reverse_restore_path(path, target.undoes, self._recorder.contents.store.get), target
+        )
 
     def to_entry(self, entry_id: str | None, *, is_move: bool = False) -> RestorePlan:
         """Plans a restore to the files at an entry; None: before all entries."""
         path = self._path_to(entry_id)
-        return self.to(Target(entry_id=entry_id, title=title_at(path)), is_move=is_move)
+        return self.to(RestoreTarget(entry_id=entry_id, title=title_at(path)), is_move=is_move)
 
-    def to(self, target: Target, *, is_move: bool = False) -> RestorePlan:
+    def to(self, target: RestoreTarget, *, is_move: bool = False) -> RestorePlan:
         back, forth = self._between(target.entry_id)
         path = tree_path(back, forth, self._recorder.contents.store.get)
         return self._planned(path, target, is_move=is_move)
@@ -151,7 +153,7 @@ class Restores:
             common += 1
         return here[common:], there[common:]
 
-    def _planned(self, path: TreePath, target: Target, *, is_move: bool = False) -> RestorePlan:
+    def _planned(self, path: TreePath, target: RestoreTarget, *, is_move: bool = False) -> RestorePlan:
         return make_plan(
             path,
             target,
@@ -167,14 +169,14 @@ class Restores:
         return self._log.path_to(entry_id)
 
     def _settled(self, entry_id: str | None) -> list[Entry]:
-        return settled(self._path_to(entry_id), self._log.children)
+        return with_tool_results(self._path_to(entry_id), self._log.children)
 
     # Carrying out
 
-    def carry_out(self, make_plan: RestorePlan, choices: Mapping[str, Choice]) -> RestoredData:
+    def carry_out(self, make_plan: RestorePlan, choices: Mapping[str, RestoreChoice]) -> RestoredData:
         """Carries out a plan with the user's choices; other files get the plan's default. Raises `UserError`
         with nothing changed."""
-        check(make_plan, choices)
+        check_choices(make_plan, choices)
         contents = self._recorder.contents
         wanted, kept = prepare_steps(make_plan, choices, contents)
         data = RestoredData(
@@ -200,7 +202,7 @@ class Restores:
                 f"The restore plan cannot be saved: {problem.strerror or problem}. Nothing was changed; "
                 "free some disk space and try again."
             ) from None
-        done = carry_out(wanted)
+        done = run_steps(wanted)
         data = msgspec.structs.replace(data, changes=done.changes, kept=(*kept, *done.kept))
         return self._recorder.shortened_if_kept(data)
 
@@ -270,15 +272,15 @@ class Restores:
         return place_of(self._recorder.root, name)
 
 
-def check(make_plan: RestorePlan, choices: Mapping[str, Choice]) -> None:
+def check_choices(make_plan: RestorePlan, choices: Mapping[str, RestoreChoice]) -> None:
     """Raises `UserError` for choices that cannot be carried out."""
     rows = {row.path: row for row in make_plan.rows}
     for path, choice in choices.items():
         row = rows.get(path)
         if row is None:
             raise UserError(f"{path} is not part of this restore.")
-        if choice not in CHOICES:
-            raise UserError(f"{path}: there is no choice {choice!r}. Choices: {', '.join(CHOICES)}.")
+        if choice not in RESTORE_CHOICES:
+            raise UserError(f"{path}: there is no choice {choice!r}. Choices: {', '.join(RESTORE_CHOICES)}.")
         if choice == "merge" and not row.can_merge:
             raise UserError(f"{path} cannot be merged: both sides changed the same lines, or it is not text.")
         if choice != "keep" and row.state in ("unheld", "refused"):
@@ -300,8 +302,8 @@ class SessionUndo(msgspec.Struct, frozen=True, kw_only=True):
 
     log: SessionLog
     store: BlobStore
-    recorder: Recorder
-    restores: Restores
+    recorder: ChangeRecorder
+    restores: SessionRestores
     differing: DifferenceBuilder
     watch: CommandWatch
     close: Callable[[], None]
@@ -317,8 +319,8 @@ def open_undo(log: SessionLog, place: UndoConfig, cwd: Path, *, limit: Callable[
     except OSError:
         pass
     root = Path(os.path.realpath(cwd))
-    ledger = Ledger(sidecar(log.path, "files") if log.path is not None else None)
-    recorder = Recorder(HeldContents(store, limit), ledger, needed, root)
+    ledger = ChangeLedger(sidecar(log.path, "files") if log.path is not None else None)
+    recorder = ChangeRecorder(HeldContents(store, limit), ledger, needed, root)
     holder = ContentHolder(store, recorder.keep)
 
     def scanner() -> FolderScanner | str:
@@ -335,7 +337,7 @@ def open_undo(log: SessionLog, place: UndoConfig, cwd: Path, *, limit: Callable[
         log=log,
         store=store,
         recorder=recorder,
-        restores=Restores(log, recorder),
+        restores=SessionRestores(log, recorder),
         differing=DifferenceBuilder(log, recorder),
         watch=CommandWatch(scanner),
         close=needed.close,

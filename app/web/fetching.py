@@ -13,8 +13,8 @@ import httpx2
 import msgspec
 
 from app.providers.errors import ProviderError
-from app.providers.senders.certificates import bundle_of, trusted
-from app.providers.senders.client import Route, proxies
+from app.providers.senders.certificates import bundle_of, trusted_context
+from app.providers.senders.client import Route, proxy_addresses
 from app.version import VERSION
 from app.web.access import WebAccess
 from app.web.addresses import (
@@ -131,7 +131,7 @@ class WebFetcher:
             transport=_CheckedTransport(check, bundle),
             mounts={
                 pattern: _ProxiedTransport(check, Route(address, bundle)) if address else None
-                for pattern, address in proxies(settings.proxy).items()
+                for pattern, address in proxy_addresses(settings.proxy).items()
             },
             headers={
                 "User-Agent": f"bayou/{VERSION}",
@@ -167,7 +167,9 @@ class _CheckedTransport(httpx2.AsyncBaseTransport):
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         addresses = await self._check.addresses(request)
-        context = await asyncio.to_thread(trusted, self._bundle) if request.url.scheme == "https" else False
+        context = (
+            await asyncio.to_thread(trusted_context, self._bundle) if request.url.scheme == "https" else False
+        )
         transport = httpx2.AsyncHTTPTransport(verify=context, trust_env=False)
         self._opened.append(transport)
         problem: httpx2.ConnectError | None = None

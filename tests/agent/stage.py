@@ -10,7 +10,7 @@ from app.agent.hooks import LoopHooks
 from app.agent.loop import resume_loop, run_loop
 from app.agent.loop_ports import InterruptMode, LoopPorts
 from app.agent.queues import QueueMode, Queues
-from app.providers.contract import AssistantStream, Context, StreamOptions
+from app.providers.model_stream import AssistantStream, Context, StreamOptions
 from app.providers.registry import Registry
 from app.providers.scripted import Scripted, ScriptedAnswer
 from app.values.events import Event, MessageEnd

@@ -23,7 +23,7 @@ BOUNDARIES = {
     "app/modes/acp/line_log.py": "loaded late, with what knows secrets",
     "app/modes/acp/serve.py": "the face as the command line loads it",
     "app/engine/session_notes.py": "a subject of a session",
-    "app/engine/tree/compaction.py": "a subject of a session",
+    "app/engine/tree/compaction_actions.py": "a subject of a session",
     "app/providers/offline/tour.py": "the recorded tour as data",
     "app/providers/signin/refresh.py": "loaded late, with the network",
     "app/sessions/export/jsonl.py": "a writer of one format, beside those of HTML and Markdown",

@@ -15,10 +15,10 @@ OF_A_MODULE_FOR_ITSELF = {
     "app/package/bayou/connection.py:RpcError": "of the client in another program: what the server answered",
     "app/modes/lines.py:TooLong": "a line that cannot be read; its answer has the words",
     "app/providers/errors.py:ProviderError": "becomes the answer's terminal event",
-    "app/providers/stream/pieces.py:StreamBroken": "how a script breaks off",
+    "app/providers/stream/paced_sender.py:StreamBroken": "how a script breaks off",
     "app/resources/rules/rule_patterns.py:PatternTooSlow": "a pattern that takes too long; its rule is told",
     "app/resources/trust/content_fingerprint.py:TooLargeToCheck": "more than can be looked at; the question says so",
-    "app/sessions/index/lines_read.py:FileRewritten": "the file is another than it was: it is read again",
+    "app/sessions/index/line_reader.py:FileRewritten": "the file is another than it was: it is read again",
     "app/values/json_comments.py:_BadConstant": "becomes a JsonFault with its place",
 }
 """Exceptions of `app` outside of the family, and what becomes of each."""

@@ -6,15 +6,15 @@ from pathlib import Path
 from tests.architecture.sources import ROOT, files, name, nodes
 
 FULL_SCREEN = files("app/tui")
-MADE_BY_THE_APPLICATION = {"app.py", "run.py", "offering.py", "startup.py"}
+MADE_BY_THE_APPLICATION = {"app.py", "run.py", "feature_services.py", "startup.py"}
 """Where it is put together; nobody else may know it."""
 
 NO_PAGES = {
     "approvals.py",
-    "asking.py",
+    "shared_dialogs.py",
     "questions.py",
     "todo_list.py",
-    "lists.py",
+    "side_lists.py",
     "screens.py",
     "overlay.py",
 }

@@ -43,7 +43,7 @@ ENTRIES: dict[str, tuple[str, ...]] = {
     "app.providers.registry": HEAVY,
     "app.providers.offline.guide": HEAVY,
     "app.agent.loop": HEAVY,
-    "app.sessions.log": HEAVY,
+    "app.sessions.session_log": HEAVY,
     "app.resources.settings.settings": HEAVY,
     "app.engine.session": HEAVY,
     "app.modes.print_mode": HEAVY,
@@ -56,7 +56,7 @@ ENTRIES: dict[str, tuple[str, ...]] = {
 """Module, and what importing it may not bring along."""
 
 NOT_PRINTED = (
-    "app.engine.commands.results",
+    "app.engine.commands.response_data",
     "app.extensions.command_listing",
     "app.resources.launch_frame",
     "app.tui.run",

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 
 from tests.architecture.sources import SHIPPED, files, name, nodes
 
-PROGRAMS = ("app/permits/programs/", "app/permits/shell/simple.py")
+PROGRAMS = ("app/permits/programs/", "app/permits/shell/simple_command.py")
 """There a call is of a program, by its name."""
 PLAYS_A_MODEL = "app/providers/offline/"
 """It calls tools, as a model does."""

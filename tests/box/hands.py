@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from app.engine.core.options import SessionOptions
+from app.engine.core.session_options import SessionOptions
 from app.engine.sandbox.command_context import CommandContext
 from app.engine.sandbox.sandbox_places import SandboxGrant
 from app.engine.sandbox.sandboxes import Sandboxes

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from app.permits.decide import PermissionPolicy, decide
+from app.permits.permission_decisions import PermissionPolicy, decide_call
 from app.permits.shell.command_line import judge_command
 from tests.box.conftest import skip_below
 from tests.box.hands import BoxedHands
@@ -250,7 +250,7 @@ async def test_what_is_not_known_of_a_command_takes_its_network_not_away(boxed: 
     for command, sees in (("git push origin main; frobnicate", True), ("git status; frobnicate", False)):
         verdict = judge_command(command, PLACE)
         assert verdict.risk == "contained"
-        hands.boxes.decided("n", decide(verdict, "bash", PermissionPolicy(mode="ask"), PLACE), "ask")
+        hands.boxes.decided("n", decide_call(verdict, "bash", PermissionPolicy(mode="ask"), PLACE), "ask")
         box = await hands.boxes.for_call("n")
         assert box is not None and box.may_read(key) == sees
 

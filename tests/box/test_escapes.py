@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 from app.cli.process_protection import forbid_process_inspection
-from app.engine.core.options import SessionOptions
+from app.engine.core.session_options import SessionOptions
 from app.engine.sandbox.command_context import CommandContext
 from app.engine.sandbox.sandboxes import Sandboxes
 from app.resources.settings.effective_settings import EffectiveSettings

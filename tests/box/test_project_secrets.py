@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from app.engine.permissions.gate import ApprovalReply
+from app.engine.permissions.permission_gate import ApprovalReply
 from app.providers.scripted import call, say
 from tests.box.conftest import skip_below
 from tests.box.test_confined import Boxed

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from app.engine.permissions.gate import ApprovalReply
-from app.permits.place import CommandPlace
-from app.permits.rules import PermitRule, is_host_named, matches, parse
+from app.engine.permissions.permission_gate import ApprovalReply
+from app.permits.command_place import CommandPlace
+from app.permits.rules import PermitRule, is_host_named, parse_rule, rule_matches
 from app.permits.verdicts import CallPart
 from app.providers.scripted import call, say
 from app.values.events import QuestionAsked
@@ -314,7 +314,7 @@ async def test_an_allow_rule_written_while_a_host_is_asked_about_takes_the_quest
 
 
 def test_a_group_is_its_hosts_and_no_others() -> None:
-    rule = parse("net: python packages", "allow", "user")
+    rule = parse_rule("net: python packages", "allow", "user")
     assert isinstance(rule, PermitRule)
     for host, fits in (
         ("pypi.org:443", True),
@@ -323,9 +323,11 @@ def test_a_group_is_its_hosts_and_no_others() -> None:
         ("evil.org:443", False),
     ):
         part = CallPart(text="x", risk="contained", why="", hosts=(host,), network=True)
-        assert matches(rule, part, "network", CommandPlace(workspace="/w", folder="/w", home="/h")) is fits
+        assert (
+            rule_matches(rule, part, "network", CommandPlace(workspace="/w", folder="/w", home="/h")) is fits
+        )
     assert not is_host_named(rule, "pypi.org", 443), "its names may not lead to this machine"
-    assert "groups python packages" in str(parse("net: snake packages", "allow", "user"))
+    assert "groups python packages" in str(parse_rule("net: snake packages", "allow", "user"))
 
 
 async def test_a_rule_answers_and_a_killed_network_harms_nobody(tmp_path: Path) -> None:

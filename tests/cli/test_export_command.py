@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from app.sessions.log import SessionLog
+from app.sessions.session_log import SessionLog
 from app.values.entries import (
     BranchSummaryEntry,
     CompactionEntry,

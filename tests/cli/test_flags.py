@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from app.cli.flags import FLAGS
-from app.sessions.log import SessionLog
+from app.sessions.session_log import SessionLog
 
 EXTENSION = """
 import json

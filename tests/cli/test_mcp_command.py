@@ -14,7 +14,7 @@ from app.assembly.server_config_files import server_config_files
 from app.assembly.session_builder import assemble_session
 from app.assembly.session_opening import read_settings
 from app.cli.commands.mcp_command import run
-from app.engine.mcp.servers import ServerSources
+from app.engine.mcp.session_servers import ServerSources
 from app.resources.paths import Paths
 from app.resources.trust.project_trust import store_answer, trust_question_for
 from app.values.user_errors import UserError

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from app.sessions.library import session_folder
-from app.sessions.log import SessionLog
+from app.sessions.session_library import session_folder
+from app.sessions.session_log import SessionLog
 from tests.sessions.say import say
 from tests.sessions.test_usage import TUESDAY, answered
 

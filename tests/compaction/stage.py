@@ -14,7 +14,7 @@ from app.compaction.touched_files import FileLists, files_of
 from app.engine.core.conversation import prompt_text
 from app.engine.core.toolbox import Toolbox
 from app.extensions.headless_ui import SilentUi
-from app.providers.contract import Context
+from app.providers.model_stream import Context
 from app.providers.scripted import Response, Scripted
 from app.resources.paths import Paths
 from app.values.content import ToolCall

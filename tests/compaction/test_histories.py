@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 
 from app.compaction.compaction_plan import NothingToCompact, message_of
 from app.compaction.context_meter import estimate_tokens
-from app.providers.contract import Context
+from app.providers.model_stream import Context
 from app.providers.scripted import ScriptedAnswer, say
-from app.sessions.log import SessionLog
-from app.sessions.projection import project
+from app.sessions.context_projection import project_context
+from app.sessions.session_log import SessionLog
 from app.values.content import Text, ToolCall
 from app.values.entries import (
     BranchSummaryEntry,
@@ -207,7 +207,7 @@ async def _compacted_again_and_again(history: History, keeps: Sequence[int]) -> 
             assert [m.id for m in gone if not isinstance(m, CompactionSummaryMessage)] == summarised
             assert [message.id for message in prepared.kept] == [message.id for message in kept]
             # It is the same from the log as it is in the running session, and what was before is all still there.
-            assert project(session.log.path_to()).messages == after
+            assert project_context(session.log.path_to()).messages == after
             assert session.log.path_to()[: len(path)] == path
 
             _require_whole_calls(before, kept)

@@ -9,11 +9,11 @@ import pytest
 
 from app.compaction.summary import SYSTEM_PROMPT
 from app.engine.context_breakdown import context_breakdown
-from app.engine.core.active_skills import SECTION
+from app.engine.core.active_skills import SKILLS_SECTION
 from app.engine.core.conversation import Conversation
-from app.providers.contract import Context
+from app.providers.model_stream import Context
 from app.providers.scripted import ScriptedAnswer, call, say
-from app.sessions.log import SessionLog
+from app.sessions.session_log import SessionLog
 from app.values.content import text_of
 from app.values.entries import CompactionEntry, Entry
 from tests.compaction.stage import Scene
@@ -61,7 +61,7 @@ async def test_context_files_and_a_called_skill_are_in_the_request_after_a_compa
     assert [tool.name for tool in after.tools] == [tool.name for tool in before.tools]
     # The compaction itself carries the whole prompt: nothing has to be declared anew.
     entry = next(one for one in on.session.log.path_to() if isinstance(one, CompactionEntry))
-    assert entry.system_message is not None and SECTION in (entry.system_message.sections or {})
+    assert entry.system_message is not None and SKILLS_SECTION in (entry.system_message.sections or {})
     assert on.prompt_now() == after.system_prompt
 
 
@@ -144,7 +144,7 @@ async def test_very_long_skills_are_named_to_be_read_again(tmp_path: Path) -> No
     for text in ("/skill:one", "/skill:two", "go on"):
         await on.prompt(text)
     await on.session.compaction.run()
-    section = parts_of(on.session).core.conversation.standing[SECTION]
+    section = parts_of(on.session).core.conversation.standing[SKILLS_SECTION]
     assert '<skill name="two"' in section and '<skill name="one"' not in section
     assert "- one: " in section and len(section) < 45_000
 
@@ -168,7 +168,7 @@ async def test_what_stood_at_the_place_before_does_not_stay_when_the_place_chang
         return found
 
     monkeypatch.setattr(there.log, "path_to", path_after_a_move)
-    assert SECTION in there.standing
+    assert SKILLS_SECTION in there.standing
     assert there.standing == {}
     there.log.close()
 

@@ -14,9 +14,9 @@ from app.compaction.summary import SYSTEM_PROMPT
 from app.engine.context.summariser import SummaryCancelled
 from app.engine.core.hook_results import CompactionOverride
 from app.engine.core.hooks import Hooks
-from app.providers.contract import Context
+from app.providers.model_stream import Context
 from app.providers.scripted import Scripted, ScriptedAnswer, call, fail, say
-from app.sessions.log import SessionLog
+from app.sessions.session_log import SessionLog
 from app.values.content import text_of
 from app.values.entries import CompactionEntry, MessageEntry
 from app.values.events import (

@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from app.engine.core.hook_results import NavigationOptions
-from app.providers.classify import classify
-from app.providers.contract import AssistantStream, Context, StreamOptions
+from app.providers.failure_kinds import classify
+from app.providers.model_stream import AssistantStream, Context, StreamOptions
 from app.providers.scripted import fail, say
 from app.values.events import CompactionEnd, CompactionStart, Notice
 from app.values.models import Model

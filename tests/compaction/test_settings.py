@@ -4,7 +4,7 @@ from pathlib import Path
 
 from app.compaction.context_meter import ContextLimits
 from app.compaction.summary import SYSTEM_PROMPT
-from app.providers.contract import Context
+from app.providers.model_stream import Context
 from app.providers.scripted import ScriptedAnswer, say
 from app.values.events import CompactionStart, Notice
 from app.values.models import Model

@@ -12,7 +12,7 @@ import pytest
 
 from app.cli.flags import FLAGS
 from app.cli.subcommands import SUBCOMMANDS
-from app.engine.commands.table import COMMANDS
+from app.engine.commands.command_table import COMMANDS
 from app.engine.planning.planning_tools import plan_tool, todo_tool
 from app.extensions.hooks.hook_table import HOOKS
 from app.modes.rpc.host_tools import set_host_tools

@@ -7,23 +7,23 @@ from typing import Any
 
 from app.engine.core.hooks import Hooks
 from app.engine.core.model_choice import ModelChoice
-from app.engine.core.options import SessionOptions, shell_settings
 from app.engine.core.request_budget import RequestBudget
 from app.engine.core.retry_policy import RetryPolicy
+from app.engine.core.session_options import SessionOptions, shell_settings
 from app.engine.core.toolbox import Toolbox
 from app.engine.dependencies import Dependencies
 from app.engine.permissions.permission_context import PermissionContext
 from app.engine.secrets.known_secrets import SecretSources
 from app.engine.session import Session
 from app.engine.tree.session_paths import SessionPaths
-from app.providers.classify import Failure
 from app.providers.credentials import Credentials
+from app.providers.failure_kinds import Failure
 from app.providers.models.catalogue import ModelCatalogue
 from app.providers.registry import Registry
 from app.providers.scripted import Response, Scripted
 from app.resources.settings.effective_settings import EffectiveSettings
-from app.sessions.log import SessionLog
-from app.undo.blobs import UndoConfig
+from app.sessions.session_log import SessionLog
+from app.undo.content_store import UndoConfig
 from app.values.events import AgentSettled, Event
 from app.values.messages import AssistantMessage
 from app.values.models import Model

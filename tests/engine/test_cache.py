@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from app.providers.contract import Context
+from app.providers.model_stream import Context
 from app.providers.scripted import ScriptedAnswer, say
 from app.values.events import Notice
 from app.values.models import Prices

@@ -6,27 +6,27 @@ from typing import Any, cast
 import msgspec
 import pytest
 
-from app.engine.commands.base import command
-from app.engine.commands.table import COMMANDS
+from app.engine.commands.command_table import COMMANDS
+from app.engine.commands.session_command import session_command
 from app.engine.session import Session
 from app.values.content import Image
 
 SESSION = cast(Session, "the session")
 
 
-@command("Say something", "Loudly.", answer="said")
+@session_command("Say something", "Loudly.", answer="said")
 async def say_it(
     session: Session, the_words: str, images: Sequence[Image] = (), how_often: int = 1
 ) -> str | None:
     return " ".join([the_words] * how_often) if how_often else None
 
 
-@command("Look for a model")
+@session_command("Look for a model")
 async def look(session: Session) -> Image | None:
     return None
 
 
-@command("Do it", stops=True)
+@session_command("Do it", stops=True)
 async def do_it(session: Session) -> None:
     return None
 

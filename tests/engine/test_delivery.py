@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from app.agent.abort import Abort
-from app.engine.core.delivery import Deliveries
-from app.providers.contract import Context
+from app.engine.core.delivery import MessageDeliveries
 from app.providers.credentials import Credentials
+from app.providers.model_stream import Context
 from app.providers.scripted import ScriptedAnswer, call, fail, say
 from app.providers.senders.client import close_connections
 from app.values.events import (
@@ -228,7 +228,7 @@ async def test_a_message_in_an_open_request_keeps_its_chance_and_is_dropped_when
 
 
 async def test_a_request_begins_where_the_last_delivered_one_of_its_stretch_ended() -> None:
-    deliveries, stretch = Deliveries(), object()
+    deliveries, stretch = MessageDeliveries(), object()
     deliveries.prepared("r1", ("a", "b"), stretch)
     deliveries.delivered("r1")
     deliveries.prepared("r2", ("a", "b", "c"), stretch)

@@ -11,7 +11,7 @@ from app.engine.core.hooks import Hooks
 from app.engine.files.file_diagnostics import MAX_REPORTS, MAX_SHOWN
 from app.engine.permissions.permission_context import PermissionContext
 from app.providers.scripted import call, say
-from app.undo.blobs import UndoConfig
+from app.undo.content_store import UndoConfig
 from app.values.diagnostics import DiagnosticsEnd, DiagnosticsStart
 from app.values.events import AgentSettled, Notice
 from app.values.messages import CustomMessage, ToolResultMessage

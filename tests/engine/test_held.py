@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from app.engine.core.conversation import DeclaredPrompt, prompt_text
 from app.engine.core.hooks import Hooks
-from app.engine.core.runs import RunStartCallbacks
+from app.engine.core.run_events import RunStartCallbacks
 from app.engine.core.toolbox import Toolbox
-from app.providers.contract import AssistantStream, Context, StreamOptions
+from app.providers.model_stream import AssistantStream, Context, StreamOptions
 from app.providers.request_cache import RequestCache
 from app.providers.scripted import say
 from app.values.messages import Message, SystemMessage, ToolDeclaration, ToolName

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from app.providers.contract import Context
+from app.providers.model_stream import Context
 from app.providers.scripted import call, say
 from app.values.content import Image
 from app.values.messages import ToolResultMessage, UserMessage

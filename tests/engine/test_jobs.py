@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from app.engine.commands.table import COMMANDS
+from app.engine.commands.command_table import COMMANDS
 from app.engine.jobs.jobs_tool import jobs_tool
 from app.providers.scripted import call, say
 from app.values.content import ToolCall

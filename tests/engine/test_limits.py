@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from app.engine.core.request_budget import RequestBudget, RequestLimits
-from app.providers.contract import Context
+from app.providers.model_stream import Context
 from app.providers.scripted import Scripted, ScriptedAnswer, call, fail, say
 from app.values.messages import user_message
 from app.values.usage import Cost, Usage

@@ -181,7 +181,7 @@ async def test_a_listener_that_never_returns_holds_up_nobody_and_is_given_up_whe
 async def test_a_listener_that_never_returns_does_not_keep_the_session_open(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.engine.wiring.LISTENER_DRAIN_TIMEOUT", 0.01)
+    monkeypatch.setattr("app.engine.session_parts.LISTENER_DRAIN_TIMEOUT", 0.01)
     play = Play(tmp_path, say("done"))
 
     async def stuck(event: Event) -> None:

@@ -12,11 +12,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from app.engine.permissions.gate import PermissionContext
+from app.engine.permissions.permission_gate import PermissionContext
 from app.engine.secrets import known_secrets
 from app.engine.secrets import session_mask as masking_module
 from app.engine.secrets.known_secrets import KnownSecrets, SecretSources
-from app.providers.contract import Context
+from app.providers.model_stream import Context
 from app.providers.scripted import call, say
 from app.values.content import text_of
 from app.values.events import Event, Notice, QuestionAsked, ToolExecutionEnd, ToolExecutionUpdate

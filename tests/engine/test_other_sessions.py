@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from app.engine.core.prompt_intake import Refused
+from app.engine.core.prompt_intake import RequestRefused
 from app.engine.tree.tree_commands import switch_session
 from app.providers.scripted import say
 from app.sessions.errors import SessionError, SessionLocked
-from app.sessions.log import SessionLog
+from app.sessions.session_log import SessionLog
 from app.values.events import Notice
 from tests.engine.stage import Play
 from tests.sessions.say import answer
@@ -48,7 +48,7 @@ async def test_a_read_only_session_takes_no_prompt_and_no_model(tmp_path: Path) 
     path = a_session(play, tmp_path)
     content, model = path.read_bytes(), play.choice.model
     await play.session.branches.open(SessionLog.open(path, read_only=True), "resume")
-    with pytest.raises(Refused, match="read-only"):
+    with pytest.raises(RequestRefused, match="read-only"):
         await play.session.prompt("go on")
     assert model is not None
     with pytest.raises(SessionError, match="read-only"):

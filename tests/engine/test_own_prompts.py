@@ -7,7 +7,7 @@ import pytest
 
 from app.engine.commands.prompt_commands import init_context, review
 from app.providers.scripted import say
-from app.undo.blobs import UndoConfig
+from app.undo.content_store import UndoConfig
 from app.values.user_errors import UserError
 from tests.agent.stage import plain
 from tests.engine.stage import Play

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from app.engine.context.brancher import NavigationOptions
-from app.engine.core.questions import ApprovalReply
+from app.engine.context.branch_summary import NavigationOptions
+from app.engine.core.user_questions import ApprovalReply
 from app.engine.files.pending_changes import LOST_MESSAGE_TYPE, REMINDER_TYPE, RequestedChange
 from app.providers.scripted import call, say
-from app.sessions.log import SessionLog
+from app.sessions.session_log import SessionLog
 from app.values.content import text_of
 from app.values.entries import CustomEntry
 from app.values.messages import CustomMessage

@@ -14,7 +14,7 @@ import pytest
 
 from app.assembly.options import Options
 from app.assembly.session_builder import assemble_session
-from app.engine.core.questions import ApprovalReply
+from app.engine.core.user_questions import ApprovalReply
 from app.engine.planning.plan_mode import STAY
 from app.engine.session import Session
 from app.providers.scripted import Scripted, call, say

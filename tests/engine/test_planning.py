@@ -8,7 +8,7 @@ import pytest
 
 from app.engine.planning.plan_mode import ACCEPT, STAY, PlanReply
 from app.engine.planning.planning_tools import plan_tool, todo_tool
-from app.engine.planning.todo_changes import steps_of
+from app.engine.planning.todo_changes import phases_from_plan
 from app.providers.scripted import call, say
 from app.values.events import PlanModeChanged, QuestionAsked
 from app.values.todos import TodoItem, TodoPhase, items_of
@@ -56,12 +56,12 @@ def proposed() -> Any:
 
 
 def test_a_plans_steps_are_its_top_level_items_by_heading():
-    phases = steps_of("Four oars", PLAN)
+    phases = phases_from_plan("Four oars", PLAN)
     assert [(phase.name, [item.content for item in phase.tasks]) for phase in phases] == [
         ("Look", ["Read a.py", "Count the oars"]),
         ("Change", ["Give them four"]),
     ]
-    assert steps_of("Prose", "I would think about it.\n\n    - indented code") == ()
+    assert phases_from_plan("Prose", "I would think about it.\n\n    - indented code") == ()
 
 
 async def test_an_accepted_plan_becomes_the_list_and_the_mode_comes_back(tmp_path: Path) -> None:

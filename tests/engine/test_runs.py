@@ -8,11 +8,11 @@ import msgspec
 import pytest
 
 from app.engine.core.hooks import Hooks
-from app.engine.core.prompt_intake import PromptInput, Refused
-from app.engine.core.retry_policy import Countdown, RetryPolicy
-from app.providers.contract import Credential
+from app.engine.core.prompt_intake import PromptInput, RequestRefused
+from app.engine.core.retry_policy import RetryDelay, RetryPolicy
+from app.providers.model_stream import Credential
 from app.providers.scripted import call, fail, say
-from app.sessions.log import SessionLog
+from app.sessions.session_log import SessionLog
 from app.values.events import (
     AgentEnd,
     AgentSettled,
@@ -92,7 +92,7 @@ async def test_continuing_needs_something_to_answer_and_an_idle_agent(tmp_path: 
     play = Play(tmp_path, call("gate"), say("ok"), say("more"), tools=[gate.tool])
     await play.session.prompt("go")
     await gate.started.wait()
-    with pytest.raises(Refused, match="until the agent is idle"):
+    with pytest.raises(RequestRefused, match="until the agent is idle"):
         play.session.resume()
     await play.session.abort()
     play.session.resume()  # the last message is a result: the model may answer
@@ -221,7 +221,7 @@ async def test_the_countdown_can_be_answered_in_the_very_moment_it_is_announced(
 
 
 async def test_a_countdown_that_nobody_runs_takes_no_answer() -> None:
-    countdown = Countdown()
+    countdown = RetryDelay()
     countdown.cancel()
     countdown.retry_now()
     assert not countdown.is_running

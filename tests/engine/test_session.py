@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from app.engine.core.prompt_intake import Refused
+from app.engine.core.prompt_intake import RequestRefused
 from app.engine.core.retry_policy import RetryPolicy
 from app.providers.scripted import call, fail, say
-from app.sessions.log import SessionLog
+from app.sessions.session_log import SessionLog
 from app.values.codec import decode_json
 from app.values.content import text_of
 from app.values.events import (
@@ -110,7 +110,7 @@ async def test_a_prompt_while_busy_needs_a_queue(tmp_path: Path) -> None:
     play = Play(tmp_path, call("gate"), say("ok"), say("later"), tools=[gate.tool])
     await play.session.prompt("go")
     await gate.started.wait()
-    with pytest.raises(Refused, match="already processing"):
+    with pytest.raises(RequestRefused, match="already processing"):
         await play.session.prompt("and this")
     assert await play.session.prompt("and this", while_running="follow_up") == "queued"
     assert play.all(QueueUpdate)[-1].follow_up == ("and this",)
@@ -123,7 +123,7 @@ async def test_a_prompt_while_busy_needs_a_queue(tmp_path: Path) -> None:
 
 async def test_an_empty_prompt_is_refused(tmp_path: Path) -> None:
     play = Play(tmp_path)
-    with pytest.raises(Refused, match="nothing was sent"):
+    with pytest.raises(RequestRefused, match="nothing was sent"):
         await play.session.prompt("  \n")
 
 

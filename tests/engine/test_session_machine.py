@@ -15,8 +15,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from app.engine.core.retry_policy import RetryPolicy
 from app.providers.scripted import ScriptedAnswer, call, fail, say
-from app.sessions.log import SessionLog
-from app.sessions.stats import Stats
+from app.sessions.session_log import SessionLog
+from app.sessions.stats import SessionCounts
 from app.values.codec import encode
 from app.values.events import (
     AgentEnd,
@@ -294,7 +294,7 @@ class SessionMachine(RuleBasedStateMachine):
 
     @invariant()
     def what_was_used_is_what_all_entries_add_up_to(self) -> None:
-        one_by_one = Stats()
+        one_by_one = SessionCounts()
         for entry in self.play.session.entries:
             one_by_one.add_all((entry,))
         assert self.play.session.stats == one_by_one

@@ -8,7 +8,7 @@ import pytest
 
 from app.engine.planning.planning_tools import todo_tool
 from app.providers.scripted import call, say
-from app.sessions.log import SessionLog
+from app.sessions.session_log import SessionLog
 from app.values.events import AgentSettled, TodoAutoClear, TodoReminder, TodosChanged
 from app.values.messages import CustomMessage, ToolResultMessage
 from app.values.todos import TodoItem, TodoPhase, items_of

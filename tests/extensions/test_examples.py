@@ -18,7 +18,7 @@ from app.extensions.headless_ui import SilentUi
 from app.extensions.hooks.payloads import BeforeAgentStart, SessionBeforeCompact
 from app.extensions.hooks.session_hooks import ExtensionHooks
 from app.extensions.loading.loader import ExtensionChoice, find_extensions
-from app.providers.contract import Context, StreamOptions
+from app.providers.model_stream import Context, StreamOptions
 from app.providers.registry import Registry
 from app.resources.paths import Paths
 from app.values.content import ToolCall

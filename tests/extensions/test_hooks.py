@@ -16,7 +16,7 @@ from app.extensions.hooks.payloads import (
     SessionStart,
 )
 from app.extensions.hooks.session_hooks import ExtensionHooks
-from app.providers.contract import Context
+from app.providers.model_stream import Context
 from app.providers.offline.model import offline_model
 from app.values.content import Text, ToolCall
 from app.values.events import AgentStart, TurnStart

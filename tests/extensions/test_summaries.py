@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from app.compaction.summary import SYSTEM_PROMPT
-from app.engine.context.brancher import NavigationStopped
+from app.engine.context.branch_summary import NavigationStopped
 from app.engine.context.summariser import SummaryCancelled
 from app.engine.core.hook_results import NavigationOptions
-from app.providers.contract import Context
+from app.providers.model_stream import Context
 from app.providers.scripted import ScriptedAnswer, say
 from app.values.content import text_of
 from app.values.entries import BranchSummaryEntry, CompactionEntry

@@ -10,7 +10,7 @@ from app.extensions.hooks.event_forwarder import EventForwarder
 from app.extensions.hooks.session_hooks import ExtensionHooks
 from app.extensions.session_binding import RegistrationTables, SessionBinding
 from app.extensions.time_limits import HookLimits
-from app.providers.contract import Context
+from app.providers.model_stream import Context
 from app.values.content import text_of
 from app.values.messages import AssistantMessage, CustomMessage, ToolResultMessage, UserMessage
 from tests.engine.stage import Play

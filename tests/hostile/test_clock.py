@@ -18,8 +18,8 @@ from app.providers import scripted
 from app.providers.adapters import google_identity
 from app.providers.credentials import Credentials
 from app.providers.errors import retry_after_ms
-from app.sessions.library import latest, list_sessions, session_folder
-from app.sessions.log import SessionLog
+from app.sessions.session_library import latest, list_sessions, session_folder
+from app.sessions.session_log import SessionLog
 from app.values.codec import encode
 from tests.engine.stage import Play
 from tests.hostile.staging import MODEL, called, model_at, run, settings, spoken

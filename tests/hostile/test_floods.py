@@ -3,8 +3,8 @@
 import os
 from pathlib import Path
 
-from app.sessions.log import SessionLog
 from app.sessions.old_outputs import drop_old_outputs
+from app.sessions.session_log import SessionLog
 from tests.hostile.staging import BAYOU, MODEL, called, model_at, run, settings, spoken
 from tests.providers.loopback import Received, Reply, loopback
 from tests.sessions.say import say

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from app.engine.agent_runner import AgentRunner
 from app.engine.models.model_requests import ModelRequests
-from app.engine.runner import Runner
 from app.providers.scripted import say
 from app.values.events import MessageEnd, MessageStart, Notice
 from tests.engine.stage import Play, kinds
@@ -159,7 +159,7 @@ async def test_standard_output_on_a_full_disk_is_told(server: Loopback, tmp_path
     assert "standard output" in err.lower() and "no space left on device" in err.lower()
 
 
-@pytest.mark.parametrize(("owner", "part"), [(Runner, "_note_success"), (ModelRequests, "note")])
+@pytest.mark.parametrize(("owner", "part"), [(AgentRunner, "_note_success"), (ModelRequests, "note")])
 async def test_whatever_fails_in_a_run_what_was_begun_is_ended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, owner: type, part: str
 ):

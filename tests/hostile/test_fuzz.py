@@ -24,7 +24,7 @@ from app.resources.trust.project_trust import (
     trust_question_for,
 )
 from app.sessions.errors import SessionError
-from app.sessions.log import SessionLog
+from app.sessions.session_log import SessionLog
 from app.values.json_comments import JsonSyntaxError
 from app.values.json_comments import parse_json_with_comments as parse_json
 from app.values.user_errors import FileError

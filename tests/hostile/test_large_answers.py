@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from app.providers.scripted import say
-from app.sessions.tree import Tree
+from app.sessions.entry_tree import SessionTree
 from app.values.entries import CompactionEntry
 from tests.engine.stage import Play
 from tests.hostile.staging import BAYOU, MODEL, ending, model_at, piece, run
@@ -52,15 +52,15 @@ async def test_the_thousandth_summary_looks_at_no_more_entries_than_the_tenth(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     steps = 0
-    upwards = Tree._upwards
+    upwards = SessionTree._upwards
 
-    def counted(self: Tree, position: int):
+    def counted(self: SessionTree, position: int):
         nonlocal steps
         for place in upwards(self, position):
             steps += 1
             yield place
 
-    monkeypatch.setattr(Tree, "_upwards", counted)
+    monkeypatch.setattr(SessionTree, "_upwards", counted)
     play = Play(tmp_path, *[say("word " * 400)] * 1000, context_window=5000)
     play.effective_settings.set("compaction.reserveTokens", 1500)
     play.effective_settings.set("compaction.keepRecentTokens", 600)

@@ -11,7 +11,7 @@ from app.assembly.extensions.extension_setup import connect_extensions
 from app.assembly.extensions.session_resources import SessionResources
 from app.assembly.options import Options
 from app.assembly.session_builder import assemble_session
-from app.engine.core.options import shell_settings
+from app.engine.core.session_options import shell_settings
 from app.extensions.headless_ui import SilentUi
 from app.resources.paths import Paths
 from app.resources.trust.project_trust import decide_trust, store_answer, trust_question_for

@@ -9,7 +9,7 @@ from textual.pilot import Pilot
 
 from app.resources.trust.project_trust import trust_question_for
 from app.tui.features.extensions.feature import TRUST
-from app.tui.features.extensions.trust_screen import PAUSE, TrustScreen
+from app.tui.features.extensions.trust_screen import GRACE_SECONDS, TrustScreen
 from tests.hostile.conftest import Put
 from tests.support.terminals import terminal
 from tests.tui.stage import make_app, say_yes
@@ -74,10 +74,10 @@ async def test_the_key_for_yes_counts_after_a_pause() -> None:
     app = Stage("it brings something", clock, YES)
     async with app.run_test() as pilot:
         await pilot.press("ctrl+y")
-        clock.now += PAUSE / 2
+        clock.now += GRACE_SECONDS / 2
         await pilot.press("ctrl+y")
         assert app.answer == "none yet"
-        clock.now += PAUSE
+        clock.now += GRACE_SECONDS
         await pilot.press("ctrl+y")
         assert app.answer == YES
 

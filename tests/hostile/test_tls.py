@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from app.providers.classify import classify
+from app.providers.failure_kinds import classify
 from app.providers.senders import client
 from app.providers.senders.client import close_connections
 from tests.hostile.authority import Authority

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from app.extensions.packages.package_installer import PackageError, installed_packages
-from app.providers.adapters.completions_compat import switches_for
+from app.providers.adapters.completions_compat import quirks_for
 from app.providers.adapters.completions_request import payload as completions_payload
 from app.providers.adapters.google_identity import access_token
 from app.providers.adapters.openai_codex_responses import account_of
@@ -19,8 +19,8 @@ from app.providers.adapters.responses_request import payload as responses_payloa
 from app.providers.credentials import CredentialError
 from app.providers.errors import ProviderError
 from app.providers.models.discovery_store import load_discovered, store_path
+from app.providers.request_preparation import prepare_request
 from app.providers.signin.interface import post_async
-from app.providers.transform import prepare
 from app.resources.paths import Paths
 from app.sessions.ids import folder_name
 from app.tui.prompt.project_history import ProjectHistory
@@ -137,11 +137,11 @@ async def signatures(folder: Path, data: bytes) -> None:
             api=api, provider=model.provider, model=model.id, stop_reason="toolUse",
         )  # fmt: skip
         result = ToolResultMessage(tool_call_id="call_1", tool_name="read", content=(Text(text="x"),))
-        prepared = prepare(context(user_message("go"), said, result), model)
+        prepared = prepare_request(context(user_message("go"), said, result), model)
         if api == "openai-responses":
             body = responses_payload(prepared, model, options())
         else:
-            body = completions_payload(prepared, model, options(), switches_for(model))
+            body = completions_payload(prepared, model, options(), quirks_for(model))
         assert "call_1" in repr(body) and "reasoning_details" not in repr(body)
 
 

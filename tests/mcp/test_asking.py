@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from app.engine.mcp.prompts import ServerQuestions
+from app.engine.mcp.server_prompts import ServerQuestions
 from app.engine.permissions.permission_context import PermissionContext
 from app.mcp.elicitation_forms import default_answers, elicitation_form, validate_answers, validate_field
 from app.values.events import Notice, QuestionAsked

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from app.engine.mcp.exposure import EXPOSURE_ENTRY_TYPE
+from app.engine.mcp.mcp_exposure import EXPOSURE_ENTRY_TYPE
 from app.providers.scripted import say
 from app.resources.paths import Paths
-from app.sessions.log import SessionLog
+from app.sessions.session_log import SessionLog
 from app.values.entries import CustomEntry
 from app.values.mcp_servers import McpServersChange
 from tests.mcp.test_in_session import Desk

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from app.engine.core.prompt_intake import Refused
-from app.engine.mcp.prompts import arguments_of, prompt_from_messages
+from app.engine.core.prompt_intake import RequestRefused
+from app.engine.mcp.server_prompts import arguments_of, prompt_from_messages
 from app.providers.scripted import say
 from app.resources.paths import Paths
 from app.tui.prompt.mcp_completions import ResourceCompletions, hint_of, prompt_arguments
@@ -43,7 +43,7 @@ async def test_a_prompt_of_a_server_is_a_command(desk: Desk, text: str):
 
 
 async def test_a_prompt_without_what_it_needs_says_how_it_is_called(desk: Desk):
-    with pytest.raises(Refused, match=r"/docs:greet needs who\. Usage: /docs:greet who=…"):
+    with pytest.raises(RequestRefused, match=r"/docs:greet needs who\. Usage: /docs:greet who=…"):
         await desk.session.prompt("/docs:greet")
     assert not [one for one in desk.session.messages if isinstance(one, UserMessage)]
 

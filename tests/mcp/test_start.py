@@ -50,7 +50,7 @@ async def test_known_servers_cost_a_start_nothing_and_a_prompt_no_sdk(paths: Pat
     await desk.known()
     assert len(list((paths.cache_dir / "mcp").iterdir())) == 5
     begun = loaded_in(paths, ASSEMBLE)
-    assert "app.engine.mcp.servers" in begun
+    assert "app.engine.mcp.session_servers" in begun
     assert sorted(name for name in begun if name.startswith("app.mcp") or name in SDK) == []
     asked = loaded_in(paths, PROMPT)
     assert "app.mcp.server_registry" in asked

@@ -12,7 +12,7 @@ from typing import Any, get_args
 import msgspec
 import pytest
 
-from app.engine.commands.table import COMMANDS
+from app.engine.commands.command_table import COMMANDS
 from app.modes.rpc import client_methods, reference
 from app.values.events import Event
 from bayou.client import RpcClient

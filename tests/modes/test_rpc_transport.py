@@ -12,7 +12,7 @@ import pytest
 
 from app.modes.stdout_writer import LineWriter
 from app.modes.wire_events import EventLines
-from app.sessions.log import SessionLog
+from app.sessions.session_log import SessionLog
 from app.values.codec import decode_json
 from app.values.entries import MessageEntry
 from app.values.events import MessageUpdate

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from app.exit_codes import DONE, LIMIT, USAGE
-from app.sessions.log import SessionLog
+from app.sessions.session_log import SessionLog
 from tests.modes.test_print_and_json import bayou
 
 WRITES = str(Path(__file__).parent / "extensions" / "writes.py")

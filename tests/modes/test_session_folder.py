@@ -8,7 +8,7 @@ import pytest
 
 from app.resources.paths import Paths
 from app.resources.trust.project_trust import store_answer, trust_question_for
-from app.sessions.library import list_sessions
+from app.sessions.session_library import list_sessions
 from bayou.client import RpcClient, RpcError
 from bayou.values import ToolResultMessage, text_of
 from tests.modes.test_print_and_json import bayou

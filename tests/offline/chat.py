@@ -7,8 +7,8 @@ from app.agent.abort import Abort
 from app.agent.loop import run_loop
 from app.agent.loop_ports import LoopPorts
 from app.agent.queues import Queues
-from app.engine.core.toolbox import Toolbox, ToolChoice, declared
-from app.providers.contract import AssistantStream, Context, StreamOptions
+from app.engine.core.toolbox import Toolbox, ToolChoice, tool_declarations
+from app.providers.model_stream import AssistantStream, Context, StreamOptions
 from app.providers.offline.model import offline_model
 from app.providers.registry import Registry
 from app.values.content import ToolCall
@@ -72,5 +72,5 @@ class Chat:
         return [message for message in self.messages if isinstance(message, ToolResultMessage)]
 
     async def _ask(self, abort: Abort) -> AssistantStream:
-        context = Context(messages=tuple(self.messages), tools=declared(self._toolbox.active()))
+        context = Context(messages=tuple(self.messages), tools=tool_declarations(self._toolbox.active()))
         return self._registry.stream(offline_model(), context, StreamOptions())

@@ -10,12 +10,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from app.engine.models.side_question import _QUESTION_TEMPLATE  # pyright: ignore[reportPrivateUsage]
-from app.providers.contract import Context, StreamOptions
+from app.providers.model_stream import Context, StreamOptions
 from app.providers.offline.answers import GUIDE_HELP, answer_to
 from app.providers.offline.guide import TOKENS_PER_SECOND, pace_of, prompt_usage
+from app.providers.offline.guide_requests import HELP_ROWS, HelpRow, PlannedCall, parse_requests
 from app.providers.offline.model import offline_model
 from app.providers.offline.tour import TOUR, TOUR_CONTINUES
-from app.providers.offline.verbs import HELP_ROWS, HelpRow, PlannedCall, parse_requests
 from app.providers.registry import Registry
 from app.values.content import Image, Text, ToolCall
 from app.values.messages import (

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.providers.contract import Context, RequestHooks, StreamOptions
+from app.providers.model_stream import Context, RequestHooks, StreamOptions
 from app.providers.registry import Registry
 from app.providers.scripted import Response, Scripted, ScriptedAnswer, call, fail, say, think
 from app.values.content import Text

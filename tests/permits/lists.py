@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from app.permits.place import CommandPlace
+from app.permits.command_place import CommandPlace
 
 _HERE = Path(__file__).parent
 

@@ -9,7 +9,7 @@ import pytest
 
 from app.agent.hooks import CallVerdict
 from app.engine.core.hooks import Hooks
-from app.engine.core.questions import ApprovalReply
+from app.engine.core.user_questions import ApprovalReply
 from app.engine.permissions.permission_context import PermissionContext
 from app.providers.scripted import call, say
 from app.values.content import ToolCall, text_of

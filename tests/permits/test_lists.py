@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from app.permits.decide import PermissionPolicy, decide
+from app.permits.permission_decisions import PermissionPolicy, decide_call
 from app.permits.shell.command_line import judge_command
 from tests.permits.lists import PLACE, commands, examples
 
@@ -114,7 +114,9 @@ def test_an_ordinary_day_asks_for_three_commands_in_a_hundred_at_most() -> None:
     assert len(day) >= 500
     policy = PermissionPolicy(mode="auto-edit", has_box=True)
     asked = [
-        line for line in day if decide(judge_command(line, PLACE), "bash", policy, PLACE).outcome != "run"
+        line
+        for line in day
+        if decide_call(judge_command(line, PLACE), "bash", policy, PLACE).outcome != "run"
     ]
     assert len(asked) <= len(day) * 0.03, asked
 
@@ -124,4 +126,4 @@ def test_without_a_sandbox_every_contained_command_asks() -> None:
     for line in [*commands("day.txt"), *commands("evasions.txt")]:
         verdict = judge_command(line, PLACE)
         if verdict.risk == "contained":
-            assert decide(verdict, "bash", policy, PLACE).outcome == "ask", line
+            assert decide_call(verdict, "bash", policy, PLACE).outcome == "ask", line

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from app.cli.commands.permissions_command import run
-from app.engine.permissions.past_verdicts import read_verdicts
+from app.engine.permissions.verdict_log import read_verdicts
 from app.values.entries import CustomEntry
 
 LETTERS = {

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app.permits.secrets import delayed_run_reason, secrecy
+from app.permits.secret_files import delayed_run_reason, secret_likelihood
 from app.providers.scripted import ScriptedAnswer, call, say
 from tests.permits.test_gate import decisions, results, stage
 from tools.protected.keys import KEY_NAMES, KEY_PLACES, SHOWN_OWN_FILES, KeyName, KeyPlace
@@ -56,8 +56,8 @@ async def test_no_place_of_keys_is_read_unasked_in_full(tmp_path: Path) -> None:
 
 def test_every_place_of_keys_is_secret_in_any_spelling_of_case() -> None:
     for place in KEY_PLACES:
-        assert secrecy(f"/home/me/{below(place)}", "/home/me") == "likely", place
-        assert secrecy(f"/home/me/{below(place).upper()}", "/home/me") == "likely", place
+        assert secret_likelihood(f"/home/me/{below(place)}", "/home/me") == "likely", place
+        assert secret_likelihood(f"/home/me/{below(place).upper()}", "/home/me") == "likely", place
 
 
 def test_every_start_up_file_of_the_home_runs_later() -> None:
@@ -96,9 +96,9 @@ def test_ordinary_files_of_a_project_do_not_run_later(path: str) -> None:
 )
 def test_everything_in_bayous_own_folder_is_secret(path: str) -> None:
     path = path.replace("*", "\ue001")
-    assert secrecy(f"/home/me/own/{path}", "/home/me", ("/home/me/own",)) == "likely"
+    assert secret_likelihood(f"/home/me/own/{path}", "/home/me", ("/home/me/own",)) == "likely"
 
 
 def test_what_a_person_put_into_bayous_folder_to_be_read_is_not() -> None:
     for name in SHOWN_OWN_FILES:
-        assert secrecy(f"/home/me/own/{name}", "/home/me", ("/home/me/own",)) == "no"
+        assert secret_likelihood(f"/home/me/own/{name}", "/home/me", ("/home/me/own",)) == "no"

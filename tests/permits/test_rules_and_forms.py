@@ -3,8 +3,15 @@ are broken or contradict each other, which allow nothing."""
 
 import pytest
 
-from app.permits.decide import PermissionPolicy, decide
-from app.permits.rules import PermitRule, WrittenRules, matches, merged_rules, parse, suggested_rules
+from app.permits.permission_decisions import PermissionPolicy, decide_call
+from app.permits.rules import (
+    PermitRule,
+    WrittenRules,
+    merged_rules,
+    parse_rule,
+    rule_matches,
+    suggested_rules,
+)
 from app.permits.shell.command_line import judge_command
 from app.permits.verdicts import CallPart
 from tests.permits.lists import PLACE
@@ -15,7 +22,7 @@ def _outcome(
 ) -> str:
     rules = merged_rules([WrittenRules(origin="user", allow=allow, ask=ask, deny=deny)])
     policy = PermissionPolicy(mode="ask", rules=rules.rules, has_box=False)
-    return decide(judge_command(command, PLACE), "bash", policy, PLACE).outcome
+    return decide_call(judge_command(command, PLACE), "bash", policy, PLACE).outcome
 
 
 ALLOW = ("bash: ./run.sh", "bash: npm test", "bash: make **", "bash: git commit **", "bash: echo **")
@@ -52,11 +59,11 @@ def test_a_rule_answers_no_other_folder_assignment_or_writing_redirection(comman
 
 
 def test_a_rule_for_a_server_does_not_cover_one_with_a_longer_name() -> None:
-    rule = parse("tool: mcp__e__*", "allow", "user")
+    rule = parse_rule("tool: mcp__e__*", "allow", "user")
     assert isinstance(rule, PermitRule)
     part = CallPart(text="x", risk="contained", why="", words=(), kind="tool")
     fits = {
-        tool: matches(rule, part, tool, PLACE)
+        tool: rule_matches(rule, part, tool, PLACE)
         for tool in ("mcp__e__read", "mcp__e__evil__read", "mcp__evil__read")
     }
     assert fits == {"mcp__e__read": True, "mcp__e__evil__read": False, "mcp__evil__read": False}

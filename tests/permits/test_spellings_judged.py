@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from app.agent.hooks import CallVerdict
 from app.agent.tool_pipeline import ParseCall, ParsedCall, PreparedCall, ToolPipeline
 from app.engine.core.hooks import Hooks
-from app.permits.place import CommandPlace
-from app.permits.tools import CallRequest, judge_call
+from app.permits.command_place import CommandPlace
+from app.permits.tool_call_judge import CallRequest, judge_call
 from app.values.content import ToolCall
 from tools.base import Tool, ToolContext
 from tools.registry import builtin_tools

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from app.providers.contract import AssistantStream, Context, StreamOptions
+from app.providers.model_stream import AssistantStream, Context, StreamOptions
 from app.providers.scripted import API, Scripted, call, say
 from app.providers.stream.blocks import Blocks
 from app.values.codec import encode_json

@@ -9,9 +9,9 @@ import pytest
 from app.engine.tree.session_paths import SessionPaths
 from app.providers.scripted import Scripted, call, fail, say, think
 from app.resources.paths import Paths
-from app.sessions.library import rename_session
-from app.sessions.log import SessionLog
-from app.tui.features.extensions.trust_screen import PAUSE
+from app.sessions.session_library import rename_session
+from app.sessions.session_log import SessionLog
+from app.tui.features.extensions.trust_screen import GRACE_SECONDS
 from app.tui.features.sessions.screen import SessionsScreen
 from app.tui.features.tree.screen import TreeScreen
 from tests.sessions.say import answer
@@ -282,7 +282,7 @@ async def test_trust_and_extensions(screen: Screen, photographs: Photographs) ->
         await tour.photograph("trust")
         await tour.photograph_small("trust")
         await tour.photograph_small("trust", (200, 60))
-        await tour.answer("ctrl+y", seconds=PAUSE)
+        await tour.answer("ctrl+y", seconds=GRACE_SECONDS)
         await tour.until("is trusted")
         await tour.say("/extensions")
         await tour.until(lambda: isinstance(app.screen, PickerScreen))

@@ -5,7 +5,7 @@ import json
 
 from textual.widgets import Static
 
-from app.providers.contract import Credential
+from app.providers.model_stream import Credential
 from app.providers.scripted import Scripted, call, say
 from app.providers.signin.interface import Entry, SignInUi
 from app.tui.features.blocks.overlay import OverlayScreen

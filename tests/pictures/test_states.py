@@ -8,7 +8,7 @@ import zlib
 
 import pytest
 
-from app.engine.user_runs.own_shell import SessionShell
+from app.engine.user_runs.shell_snapshot import ShellSnapshotSource
 from app.providers.scripted import Scripted, call, say
 from app.tui.features.settings.own_shell import OwnShellScreen
 from app.tui.features.undo.screen import ChangesScreen
@@ -208,7 +208,7 @@ async def test_the_shell_of_ones_own(
     screen: Screen, photographs: Photographs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What commands have of a person's shell, behind its setting."""
-    monkeypatch.setattr(SessionShell, "view", lambda self: SHELL)
+    monkeypatch.setattr(ShellSnapshotSource, "view", lambda self: SHELL)
     monkeypatch.setattr("app.tui.features.settings.own_shell.ago", lambda seconds: "3 m ago")
     app = screen.app(theme=photographs.theme, script=Scripted([]))
     async with photographs.of(app) as tour:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from app.providers.contract import Credential, RequestHooks
+from app.providers.model_stream import Credential, RequestHooks
 from app.providers.registry import Registry
 from app.values.content import Text, Thinking, ToolCall
 from tests.providers.loopback import Loopback, Reply

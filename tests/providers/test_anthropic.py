@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from app.providers.contract import Credential
+from app.providers.model_stream import Credential
 from app.values.content import Text, Thinking, ToolCall
 from app.values.messages import AssistantMessage, ToolResultMessage, user_message
 from app.values.models import ThinkingLevel

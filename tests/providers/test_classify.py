@@ -2,7 +2,8 @@
 
 import pytest
 
-from app.providers.classify import (
+from app.providers.errors import ProviderError, error_from_response, plain_sentence, retry_after_ms
+from app.providers.failure_kinds import (
     AUTH,
     MODEL_GONE,
     NETWORK,
@@ -14,7 +15,6 @@ from app.providers.classify import (
     classify,
     compiled,
 )
-from app.providers.errors import ProviderError, error_from_response, plain_sentence, retry_after_ms
 from app.values.messages import AssistantMessage
 from app.values.usage import Usage
 from tests.providers.wires import model_for

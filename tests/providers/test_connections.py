@@ -13,11 +13,11 @@ from typing import Any
 import httpx2
 import pytest
 
-from app.providers.classify import classify
-from app.providers.contract import StreamOptions
+from app.providers.failure_kinds import classify
+from app.providers.model_stream import StreamOptions
 from app.providers.senders import client as shared
 from app.providers.senders.client import ThroughSharedClient, close_connections, shared_client
-from app.providers.senders.exchange import fetch, send
+from app.providers.senders.http_exchange import fetch, send
 from app.providers.transport import HttpRequest
 from app.values.messages import user_message
 from tests.providers.loopback import Loopback, Reply
@@ -182,7 +182,7 @@ def test_what_the_first_request_needs_can_be_loaded_beforehand(api: str):
     program = (
         "import sys; from app.providers.registry import Registry; from app.values.models import Model\n"
         f"Registry().warm(Model(id='m', name='m', api={api!r}, provider='mine', base_url='http://x.test'))\n"
-        "print('app.providers.senders.exchange' in sys.modules, 'anyio._backends._asyncio' in sys.modules)"
+        "print('app.providers.senders.http_exchange' in sys.modules, 'anyio._backends._asyncio' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["True", "True"], done.stderr

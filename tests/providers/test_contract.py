@@ -4,10 +4,10 @@ import asyncio
 
 import pytest
 
-from app.providers.contract import AssistantStream, Context, RequestHooks, StreamOptions, speaks
 from app.providers.errors import ProviderError
+from app.providers.model_stream import AssistantStream, Context, RequestHooks, StreamOptions, speaks
 from app.providers.registry import Registry
-from app.providers.stream.merge import MAX_WAITING_EVENTS
+from app.providers.stream.event_queue import MAX_WAITING_EVENTS
 from app.values.content import Text
 from app.values.models import Model
 from app.values.stream import (

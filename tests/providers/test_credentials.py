@@ -12,7 +12,7 @@ import pytest
 
 from app.providers import auth_file
 from app.providers.auth_file import AuthFile
-from app.providers.credentials import CredentialError, Credentials, masked
+from app.providers.credentials import CredentialError, Credentials, mask_secret
 from app.values.user_errors import FileError
 
 
@@ -246,5 +246,5 @@ async def test_a_broken_file_is_named_left_alone_and_not_shown(
 async def test_secrets_are_masked_wherever_they_are_shown(tmp_path: Path):
     found = await Credentials(tmp_path, {"OPENAI_API_KEY": "sk-very-secret-key"}).resolve("openai")
     assert "secret" not in repr(found) and "secret" not in f"{found}"
-    assert masked("sk-very-secret-key") == "sk-v…-key"
-    assert "short" not in masked("short")
+    assert mask_secret("sk-very-secret-key") == "sk-v…-key"
+    assert "short" not in mask_secret("short")

@@ -16,9 +16,9 @@ from app.providers.adapters import (
     responses_reader,
 )
 from app.providers.adapters.bedrock_converse_stream import EventStreamDecoder
-from app.providers.adapters.completions_compat import switches_for
-from app.providers.classify import classify
-from app.providers.contract import AssistantStream, StreamOptions
+from app.providers.adapters.completions_compat import quirks_for
+from app.providers.failure_kinds import classify
+from app.providers.model_stream import AssistantStream, StreamOptions
 from app.providers.registry import Registry
 from app.providers.stream.sse import SseDecoder
 from app.providers.transport import HttpRequest, Reader, ServerResponse, converse
@@ -44,7 +44,7 @@ MakeReader = Callable[[Model, AssistantStream], Reader]
 
 
 def completions(model: Model, stream: AssistantStream) -> Reader:
-    return completions_reader.CompletionsReader(model, switches_for(model), stream)
+    return completions_reader.CompletionsReader(model, quirks_for(model), stream)
 
 
 READERS: dict[str, MakeReader] = {

@@ -15,7 +15,7 @@ from app.providers.models.discovery import (
     Discovery,
     age_text,
     discover,
-    hint,
+    discovery_hint,
     known_state,
     models_url,
     read_models,
@@ -43,7 +43,7 @@ async def test_a_servers_models_are_taken_and_kept_for_the_next_start(server: Lo
     write_models(tmp_path, f"{server.url}/v1")
     server.reply(answer({"data": [{"id": "llama", "max_model_len": 8192}, {"id": "qwen"}]}))
     found, catalogue = await ask(tmp_path)
-    assert (found.state, found.count, hint(found)) == ("ok", 2, None)
+    assert (found.state, found.count, discovery_hint(found)) == ("ok", 2, None)
     assert server.requests[0].target == "/v1/models"
     later = ModelCatalogue.load(tmp_path, env={})
     for known in (catalogue, later):
@@ -52,7 +52,7 @@ async def test_a_servers_models_are_taken_and_kept_for_the_next_start(server: Lo
         assert model.max_tokens == 8192, "no more than the window"
         assert model.compat == {"supportsStore": False}
     state = known_state("mine", later, Credentials(tmp_path, {}))
-    assert state.state == "cached" and "a moment ago" in (hint(state) or "")
+    assert state.state == "cached" and "a moment ago" in (discovery_hint(state) or "")
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ async def test_what_is_said_when_it_comes_to_nothing(
     write_models(tmp_path, f"{server.url}/v1")
     server.reply(reply)
     found, _ = await ask(tmp_path)
-    assert found.state == state and words in (hint(found) or "")
+    assert found.state == state and words in (discovery_hint(found) or "")
 
 
 async def test_a_server_that_is_gone_leaves_the_kept_list(server: Loopback, tmp_path: Path):
@@ -80,7 +80,7 @@ async def test_a_server_that_is_gone_leaves_the_kept_list(server: Loopback, tmp_
     write_models(tmp_path, "http://127.0.0.1:9/v1")
     found, catalogue = await ask(tmp_path)
     assert found.state == "unavailable" and "Using the list of models from a moment ago." in (
-        hint(found) or ""
+        discovery_hint(found) or ""
     )
     assert catalogue.find("mine", "llama") is not None
 
@@ -90,7 +90,7 @@ async def test_nothing_is_asked_without_a_key(tmp_path: Path):
     found = await discover("openai", catalogue, credentials, tmp_path)
     assert found.state == "unauthenticated" == known_state("openai", catalogue, credentials).state
     with_key = known_state("openai", catalogue, Credentials(tmp_path, {"OPENAI_API_KEY": "k"}))
-    assert with_key.state == "idle" and "has not been asked" in (hint(with_key) or "")
+    assert with_key.state == "idle" and "has not been asked" in (discovery_hint(with_key) or "")
 
 
 @pytest.mark.parametrize("offline", ["", "--offline", "setting"])

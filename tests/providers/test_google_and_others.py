@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from app.providers.adapters import google_identity
-from app.providers.contract import Credential, StreamOptions
+from app.providers.model_stream import Credential, StreamOptions
 from app.providers.registry import Registry
 from app.values.content import Text, Thinking, ToolCall
 from app.values.messages import AssistantMessage, user_message

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from app.providers.contract import Context
+from app.providers.model_stream import Context
 from app.values.content import Image, Text, ToolCall
 from app.values.messages import AssistantMessage, Message, ToolResultMessage, UserMessage, user_message
 from tests.providers.loopback import Loopback

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.providers.contract import RequestHooks
+from app.providers.model_stream import RequestHooks
 from app.providers.registry import Registry
 from app.providers.request_cache import RequestCache
 from app.values.content import Image, Text, Thinking, ToolCall
@@ -209,7 +209,7 @@ async def test_images_beyond_the_limits_become_words_all_the_same(server: Loopba
 @given(st.integers(0, 10_000), st.lists(st.integers(1, 30), min_size=1, max_size=6))
 def test_any_conversation_in_any_steps(seed: int, steps: list[int]):
     from app.providers.adapters import anthropic_wire, google_wire
-    from app.providers.transform import prepare
+    from app.providers.request_preparation import prepare_request
     from app.providers.transport import encode_payload
 
     for api, payload, last in (
@@ -222,14 +222,15 @@ def test_any_conversation_in_any_steps(seed: int, steps: list[int]):
             end += step
             asked = context(*messages[:end])
             made = [
-                encode_payload(payload(prepare(asked, model, kept=k), model, how), last) for k in (kept, None)
+                encode_payload(payload(prepare_request(asked, model, kept=k), model, how), last)
+                for k in (kept, None)
             ]
             assert bytes(made[0]) == bytes(made[1])
 
 
 async def test_a_long_conversation_is_handed_on_in_the_pieces_that_were_kept():
     from app.providers.adapters import anthropic_wire
-    from app.providers.transform import prepare
+    from app.providers.request_preparation import prepare_request
     from app.providers.transport import RequestBody, encode_payload
 
     api, how, kept = "anthropic-messages", options(), RequestCache()
@@ -244,7 +245,9 @@ async def test_a_long_conversation_is_handed_on_in_the_pieces_that_were_kept():
         )
         messages += [answer, user_message(f"More {turn}")]
         made = [
-            encode_payload(anthropic_wire.payload(prepare(context(*messages), model, kept=k), model, how))
+            encode_payload(
+                anthropic_wire.payload(prepare_request(context(*messages), model, kept=k), model, how)
+            )
             for k in (kept, None)
         ]
         assert bytes(made[0]) == bytes(made[1]) and len(made[0]) == len(made[1])

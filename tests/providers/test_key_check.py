@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from app.providers.contract import Credential, StreamOptions
+from app.providers.model_stream import Credential, StreamOptions
 from app.providers.models.catalogue import ModelCatalogue
 from app.providers.registry import Registry
-from app.providers.signin.checking import KeyChecker
+from app.providers.signin.key_check import KeyChecker
 from tests.providers.loopback import Loopback, Reply, loopback, sse
 
 SAYS = {"id": "c", "choices": [{"index": 0, "delta": {"content": "ready"}, "finish_reason": "stop"}]}

@@ -11,7 +11,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from app.providers.senders.client import close_connections, proxies
+from app.providers.senders.client import close_connections, proxy_addresses
 from tests.providers.loopback import Loopback, loopback
 from tests.providers.wires import ANSWERS, ask, model_for, options
 
@@ -99,7 +99,7 @@ class Named(httpx2.AsyncBaseTransport):
 
 
 async def proxy_for(url: str, configured_proxy: str | None, environment: dict[str, str]) -> str:
-    found = proxies(configured_proxy, environment)
+    found = proxy_addresses(configured_proxy, environment)
     mounts = {pattern: Named(address) if address else None for pattern, address in found.items()}
     async with httpx2.AsyncClient(transport=Named(""), mounts=mounts) as client:
         return (await client.get(url)).text
@@ -241,7 +241,7 @@ async def test_a_connection_is_used_again(api: str, server: Loopback):
 def test_importing_the_package_loads_no_client_and_no_sdk():
     program = (
         "import sys, app.providers.registry, app.providers.models.catalogue, app.providers.credentials,"
-        " app.providers.models.model_names, app.providers.classify\n"
+        " app.providers.models.model_names, app.providers.failure_kinds\n"
         "print([name for name in sys.modules if name.split('.')[0] in"
         " ('httpcore2', 'httpx2', 'anthropic', 'openai', 'pydantic', 'botocore', 'jiter', 'ssl', 'filelock')"
         " and name != 'ssl'])"

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from app.providers.adapters.completions_compat import switches_for
+from app.providers.adapters.completions_compat import quirks_for
 from app.providers.adapters.completions_reader import CompletionsReader
-from app.providers.contract import AssistantStream
 from app.providers.errors import ProviderError
+from app.providers.model_stream import AssistantStream
 from app.providers.stream.sse import SseDecoder
 from app.providers.transport import decode_event
 from app.values.codec import decode, encode
@@ -98,7 +98,7 @@ async def test_an_adapter_that_leaves_nonsense_behind_has_an_end_all_the_same():
         raise ZeroDivisionError
 
     async def produce(stream: AssistantStream) -> None:
-        reader = CompletionsReader(model, switches_for(model), stream)
+        reader = CompletionsReader(model, quirks_for(model), stream)
         reader.take("", b'{"choices":[{"delta":{"content":"so far"}}]}')
         stream.before_snapshot = breaks
         raise OSError("the wire is gone")

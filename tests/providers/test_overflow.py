@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from app.engine.core.retry_policy import RetryPolicy
-from app.providers.classify import classify
+from app.providers.failure_kinds import classify
 from app.providers.scripted import say
 from app.values.events import CompactionEnd, Notice
 from tests.engine.stage import Play

@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.providers.contract import Credential, RequestHooks
+from app.providers.model_stream import Credential, RequestHooks
 from tests.providers.loopback import Loopback, Reply
 from tests.providers.raw_wire import API, BODY, failed, is_whole
 from tests.providers.wires import ANSWERS, ask, model_for, options

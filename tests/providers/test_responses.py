@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from app.providers.adapters.azure_openai_responses import deployments, place_for
+from app.providers.adapters.azure_openai_responses import deployment_for, deployments
 from app.providers.adapters.responses_request import payload
-from app.providers.contract import Credential
-from app.providers.transform import prepare
+from app.providers.model_stream import Credential
+from app.providers.request_preparation import prepare_request
 from app.values.messages import AssistantMessage, user_message
 from tests.providers.loopback import Loopback, Reply, sse
 from tests.providers.wires import ask, context, model_for, options, responses_answer
@@ -92,9 +92,9 @@ async def test_encrypted_reasoning_goes_back_item_by_item(server: Loopback):
 async def test_azure_places(server: Loopback):
     model = model_for("azure-openai-responses", id="gpt-x")
     env = {"AZURE_OPENAI_RESOURCE_NAME": "res", "AZURE_OPENAI_DEPLOYMENT_NAME_MAP": "gpt-x=mine, b=c"}
-    place = place_for(model, env)
+    place = deployment_for(model, env)
     assert (place.base_url, place.deployment) == ("https://res.openai.azure.com/openai/v1", "mine")
-    bare = place_for(model, {"AZURE_OPENAI_BASE_URL": "https://r.openai.azure.com/"})
+    bare = deployment_for(model, {"AZURE_OPENAI_BASE_URL": "https://r.openai.azure.com/"})
     assert bare.base_url == "https://r.openai.azure.com/openai/v1"
     assert deployments("a=b,broken,c=") == {"a": "b"}
     server.sse(responses_answer())
@@ -133,7 +133,7 @@ LONG = {"credential": Credential(key="k"), "is_long_cache": True, "session_id": 
 )
 def test_a_long_cache_is_asked_for_as_the_model_takes_it(switches: dict[str, Any], sent: dict[str, Any]):
     model = model_for("openai-responses", "https://api.openai.com/v1", compat=switches)
-    body = payload(prepare(context(), model), model, options(**LONG))
+    body = payload(prepare_request(context(), model), model, options(**LONG))
     assert {
         name: body[name] for name in body if name.startswith("prompt_cache_") and name[-3:] != "key"
     } == sent
@@ -142,9 +142,9 @@ def test_a_long_cache_is_asked_for_as_the_model_takes_it(switches: dict[str, Any
 def test_an_account_is_not_sent_what_openai_refuses_it():
     model = model_for("openai-responses", "https://api.openai.com/v1", provider="openai", reasoning=False)
     more = {**LONG, "temperature": 0.5}
-    by_key = payload(prepare(context(), model), model, options(**more))
+    by_key = payload(prepare_request(context(), model), model, options(**more))
     by_account = payload(
-        prepare(context(), model),
+        prepare_request(context(), model),
         model,
         options(**{**more, "credential": Credential(key="k", is_bearer=True)}),
     )

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from app.providers.contract import Context, StreamOptions
+from app.providers.model_stream import Context, StreamOptions
 from app.values.content import Image, Text, Thinking, ToolCall
 from app.values.messages import (
     AssistantMessage,

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from app.providers.classify import classify
+from app.providers.failure_kinds import classify
 from app.values.messages import AssistantMessage, user_message
 from tests.providers.loopback import Loopback
 from tests.providers.raw_wire import API, BODY, HEAD, WHOLE, Talk, Wire, failed, is_whole, wire

@@ -14,8 +14,8 @@ import pytest
 
 from app.assembly.options import UsageError
 from app.cli.commands.auth_command import check_credential, run_auth
-from app.providers.contract import Credential
 from app.providers.credentials import CredentialError, Credentials
+from app.providers.model_stream import Credential
 from app.providers.signin.definitions import (
     CopilotSignIn,
     MetaSignIn,

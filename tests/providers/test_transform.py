@@ -6,9 +6,17 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
-from app.providers.contract import Context
-from app.providers.projection import to_provider_messages
-from app.providers.transform import MISSING_RESULT, NO_IMAGE, NO_OUTPUT, clean, fitting_id, plain_id, prepare
+from app.providers.model_stream import Context
+from app.providers.provider_messages import to_provider_messages
+from app.providers.request_preparation import (
+    MISSING_RESULT,
+    NO_IMAGE,
+    NO_OUTPUT,
+    clean,
+    fitting_id,
+    plain_id,
+    prepare_request,
+)
 from app.values.content import Image, Text, Thinking, ToolCall
 from app.values.messages import (
     AssistantMessage,
@@ -46,7 +54,7 @@ def result(call_id: str, text: str = "done", **more) -> ToolResultMessage:
 
 
 def sent(*messages: Message, model: Model = HERE, ids: Callable[[str], str] = str) -> list:
-    return list(prepare(Context(messages=messages), model, ids).messages)
+    return list(prepare_request(Context(messages=messages), model, ids).messages)
 
 
 def texts(message) -> list[str]:
@@ -198,7 +206,7 @@ def test_different_calls_never_get_one_id():
 
 def test_unpaired_surrogates_are_cleaned_everywhere():
     bad, good = "a\ud800b", "a\ufffdb"
-    prepared = prepare(
+    prepared = prepare_request(
         Context(
             system_prompt=bad,
             messages=(
@@ -223,7 +231,7 @@ def test_tools_have_a_fixed_order_and_their_properties_keep_theirs():
         "properties": {"z": {"type": "string"}, "a": {"type": "x"}},
     }
     tools = (ToolDeclaration(name="write", parameters=schema), ToolDeclaration(name="bash"))
-    prepared = prepare(Context(tools=tools), HERE)
+    prepared = prepare_request(Context(tools=tools), HERE)
     assert [tool.name for tool in prepared.tools] == ["bash", "write"]
     parameters = prepared.tools[1].parameters
     assert list(parameters) == ["properties", "required", "type"]

@@ -8,7 +8,7 @@ import zlib
 from collections.abc import Mapping
 from typing import Any
 
-from app.providers.contract import AssistantStream, Context, Credential, StreamOptions
+from app.providers.model_stream import AssistantStream, Context, Credential, StreamOptions
 from app.providers.registry import Registry
 from app.values.messages import AssistantMessage, ToolDeclaration, user_message
 from app.values.models import Model, Prices

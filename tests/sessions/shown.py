@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from app.sessions.log import SessionLog
+from app.sessions.session_log import SessionLog
 from app.values.content import Text, Thinking, ToolCall
 from app.values.entries import MessageEntry
 from app.values.messages import AssistantMessage, ToolResultMessage

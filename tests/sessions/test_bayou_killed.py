@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 
-from app.sessions.file.partial import read_unrecorded
-from app.sessions.log import SessionLog
+from app.sessions.file.partial_answer import read_unrecorded
+from app.sessions.session_log import SessionLog
 from app.values.entries import CustomMessageEntry, MessageEntry
 from app.values.wire import to_wire
 from tests.sessions.say import say

@@ -17,10 +17,10 @@ from app.sessions.errors import (
     SessionTooNew,
 )
 from app.sessions.file.quarantine import read_quarantine
-from app.sessions.file.reading import read_session
-from app.sessions.file.session_file import SessionFile, Sync
+from app.sessions.file.session_file import SessionFile, SyncTiming
+from app.sessions.file.session_reader import read_session
 from app.sessions.ids import sidecar
-from app.sessions.log import SessionLog
+from app.sessions.session_log import SessionLog
 from app.values.codec import encode
 from app.values.entries import SessionHeader
 from tests.conftest import OUTSIDE
@@ -108,7 +108,7 @@ def test_a_file_that_is_replaced_while_it_is_opened_is_opened_as_it_then_is(
     other.write_bytes(whole[: whole.rindex(b"\n", 0, -1) + 1])
     real = SessionFile.open.__func__  # pyright: ignore[reportFunctionMemberAccess]
 
-    def open_slowly(cls: type[SessionFile], place: Path, sync: Sync) -> SessionFile:
+    def open_slowly(cls: type[SessionFile], place: Path, sync: SyncTiming) -> SessionFile:
         file = real(cls, place, sync)
         if other.exists():
             other.replace(path)

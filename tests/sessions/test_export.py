@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from app.sessions.export.html import export_html
 from app.sessions.export.markdown import export_markdown, fenced
-from app.sessions.log import SessionLog
+from app.sessions.session_log import SessionLog
 from app.values.content import Image, Text
 from app.values.entries import (
     BranchSummaryEntry,

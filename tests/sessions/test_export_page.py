@@ -10,7 +10,7 @@ import pytest
 
 from app.sessions.export.html import export_html
 from app.sessions.export.html_code import ColouredCode
-from app.sessions.log import SessionLog
+from app.sessions.session_log import SessionLog
 from app.values.content import ToolCall
 from tests.sessions.say import answer, result, say
 from tests.sessions.shown import asked, came, shown_session

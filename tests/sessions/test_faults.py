@@ -12,9 +12,9 @@ import pytest
 from app.sessions.drafts import DraftFile, SavedDraft
 from app.sessions.errors import SessionWriteError
 from app.sessions.file import session_file
-from app.sessions.file.reading import read_session
-from app.sessions.file.session_file import Sync
-from app.sessions.log import SessionLog
+from app.sessions.file.session_file import SyncTiming
+from app.sessions.file.session_reader import read_session
+from app.sessions.session_log import SessionLog
 from app.values import codec
 from tests.sessions.say import answer, result, say
 
@@ -127,7 +127,7 @@ def test_a_failed_fsync_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     ("policy", "of_entries", "of_turns"), [("entry", 3, 0), ("turn", 0, 1), ("off", 0, 0)]
 )
 def test_the_disk_is_waited_for_as_the_setting_says(
-    policy: Sync, of_entries: int, of_turns: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    policy: SyncTiming, of_entries: int, of_turns: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     log = SessionLog.create(tmp_path, tmp_path, fsync=lambda: policy)
     log.append(say("hello"))
@@ -146,7 +146,7 @@ def test_the_disk_is_waited_for_as_the_setting_says(
     ("policy", "at_once", "at_the_end"), [("entry", 1, 1), ("turn", 0, 1), ("off", 0, 0)]
 )
 def test_the_name_of_a_new_file_is_as_safe_as_what_is_in_it_and_no_sooner(
-    policy: Sync, at_once: int, at_the_end: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    policy: SyncTiming, at_once: int, at_the_end: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     safe: list[Path] = []
     monkeypatch.setattr(session_file, "sync_folder", safe.append)
@@ -163,8 +163,8 @@ LIMITED = """
 import resource, signal, sys
 from pathlib import Path
 from app.sessions.errors import SessionWriteError
-from app.sessions.log import SessionLog
-from app.sessions.file.reading import read_session
+from app.sessions.session_log import SessionLog
+from app.sessions.file.session_reader import read_session
 from app.values import codec
 from tests.sessions.say import answer, say
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)

@@ -9,7 +9,7 @@ import pytest
 from app.sessions.errors import NotASession, SessionError
 from app.sessions.export.jsonl import export_jsonl
 from app.sessions.fork import clone, copy_session, fork_before
-from app.sessions.log import SessionLog
+from app.sessions.session_log import SessionLog
 from app.values.entries import CompactionEntry, CustomMessageEntry, LabelEntry, ModelChangeEntry
 from tests.sessions.say import answer, result, say
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from app.sessions.import_pi import ImportItem, plan_import, run_import
-from app.sessions.library import list_sessions, session_folder
+from app.sessions.session_library import list_sessions, session_folder
 
 FIXTURES = Path(__file__).parent / "fixtures"
 

@@ -11,10 +11,10 @@ import pytest
 from app.sessions.errors import SessionError, SessionLocked, SessionNotFound
 from app.sessions.fork import clone
 from app.sessions.ids import is_session_id, new_session_id, sidecar
-from app.sessions.index.listed import SessionHit
-from app.sessions.index.reading_all import read_in_background
+from app.sessions.index.background_indexing import read_in_background
+from app.sessions.index.list_values import SessionHit
 from app.sessions.index.session_index import INDEX_NAME, SessionIndex
-from app.sessions.library import (
+from app.sessions.session_library import (
     find,
     latest,
     list_sessions,
@@ -24,8 +24,8 @@ from app.sessions.library import (
     search_now,
     session_folder,
 )
-from app.sessions.log import SessionLog
-from app.sessions.trash import delete_session, in_trash, undo_delete
+from app.sessions.session_log import SessionLog
+from app.sessions.trash import delete_session, trashed_sessions, undo_delete
 from app.values.codec import encode
 from app.values.entries import MessageEntry, SessionHeader
 from app.values.wire import now_ms
@@ -265,10 +265,10 @@ def test_deleting_goes_to_the_trash_with_all_that_belongs_to_it_and_back(tmp_pat
     trashed = delete_session(path, tmp_path)
     assert not path.exists() and not sidecar(path, "draft").exists()
     assert list_sessions(tmp_path) == []
-    assert in_trash(tmp_path) == [trashed]
+    assert trashed_sessions(tmp_path) == [trashed]
     assert undo_delete(trashed) == path
     assert path.read_bytes() == before and sidecar(path, "draft").exists()
-    assert in_trash(tmp_path) == []
+    assert trashed_sessions(tmp_path) == []
     with pytest.raises(SessionError, match="not in the trash"):
         undo_delete(trashed)
 
@@ -280,7 +280,7 @@ def test_undoing_never_overwrites(tmp_path: Path) -> None:
     with pytest.raises(SessionError, match="another file"):
         undo_delete(trashed)
     assert path.read_bytes() == b"new"
-    assert in_trash(tmp_path) == [trashed]
+    assert trashed_sessions(tmp_path) == [trashed]
 
 
 def test_a_session_that_is_being_written_is_not_deleted_or_renamed(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from app.sessions.errors import SessionLocked
-from app.sessions.log import SessionLog
+from app.sessions.session_log import SessionLog
 from app.values.entries import MessageEntry, ModelChangeEntry
 from tests.sessions.say import answer, say
 

@@ -7,8 +7,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from app.sessions.file.reading import read_session
-from app.sessions.log import SessionLog
+from app.sessions.file.session_reader import read_session
+from app.sessions.session_log import SessionLog
 from app.values.codec import encode
 from app.values.entries import CustomEntry, Entry, MessageEntry
 from tests.sessions.say import answer, result, say

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from app.sessions.context_projection import ProjectedContext
 from app.sessions.errors import NotASession
-from app.sessions.log import SessionLog
-from app.sessions.projection import Projection
+from app.sessions.session_log import SessionLog
 from app.values.codec import encode
 from app.values.entries import Entry, MessageEntry, UnknownEntry
 from app.values.messages import UnknownMessage
@@ -41,7 +41,7 @@ def row(log: SessionLog, entry: Entry) -> tuple[str, str | None, str, str | None
     return entry.id, entry.parent_id, kind, log.label(entry.id)
 
 
-def context(projection: Projection, like: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def context(projection: ProjectedContext, like: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Our messages, each with the keys that pi showed of its own."""
     messages = [to_wire(message) for message in projection.messages]
     assert len(messages) == len(like)

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from app.sessions.file.partial import read_unrecorded
-from app.sessions.log import SessionLog
+from app.sessions.file.partial_answer import read_unrecorded
+from app.sessions.session_log import SessionLog
 from app.values.codec import encode
 from app.values.entries import MessageEntry
 from tests.conftest import OUTSIDE

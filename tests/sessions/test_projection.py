@@ -6,8 +6,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.sessions.projection import merged_system, milliseconds, project
-from app.sessions.tree import ABOVE_ROOTS, Tree
+from app.sessions.context_projection import merged_system, milliseconds, project_context
+from app.sessions.entry_tree import ABOVE_ROOTS, SessionTree
 from app.values.content import Text, ToolCall
 from app.values.entries import (
     BranchSummaryEntry,
@@ -222,10 +222,10 @@ def slow_model(path: Sequence[Entry]) -> tuple[str, str] | None:
 @given(trees(), st.data())
 def test_it_is_what_the_rules_say(entries: list[Entry], data: st.DataObject) -> None:
     leaf = data.draw(st.sampled_from([entry.id for entry in entries]))
-    tree = Tree(entries)
+    tree = SessionTree(entries)
     path = tree.path(tree.position(leaf) or 0)
     assert path == slow_path(entries, leaf)
-    projection = project(path)
+    projection = project_context(path)
     assert [(message.id, to_wire(message)) for message in projection.messages] == slow_context(path)
     assert projection.model == slow_model(path)
     levels = [entry.thinking_level for entry in path if isinstance(entry, ThinkingLevelChangeEntry)]
@@ -242,12 +242,12 @@ def test_entries_that_say_nothing_to_the_model_change_nothing(entries: list[Entr
     for number, entry in enumerate(path):
         padded += [entry, SessionInfoEntry(id=f"x{number}", parent_id=entry.id, name="n")]
         padded.append(UnknownEntry(raw={"type": "hologram", "id": f"y{number}"}))
-    assert project(padded) == project(path)
+    assert project_context(padded) == project_context(path)
 
 
 @given(trees(), st.data())
 def test_the_tree_knows_the_lowest_common_ancestor(entries: list[Entry], data: st.DataObject) -> None:
-    tree = Tree(entries)
+    tree = SessionTree(entries)
     one, other = (data.draw(st.integers(0, len(entries) - 1)) for _ in range(2))
     shared = [e for e in slow_path(entries, f"e{one}") if e in slow_path(entries, f"e{other}")]
     found = tree.common_ancestor(one, other)
@@ -270,7 +270,7 @@ def roles(messages: tuple[Message, ...]) -> list[str]:
 
 def test_results_are_read_in_call_order_whenever_they_were_recorded() -> None:
     path = placed(say("go"), answer("", "first", "second"), result("second"), result("first"), say("on"))
-    found = [m.tool_call_id for m in project(path).messages if isinstance(m, ToolResultMessage)]
+    found = [m.tool_call_id for m in project_context(path).messages if isinstance(m, ToolResultMessage)]
     assert found == ["first", "second"]
 
 
@@ -282,12 +282,12 @@ def test_only_the_last_compaction_counts() -> None:
         CompactionEntry(parent_id=None, summary="new", first_kept_entry_id="1"),
         say("c"),
     )
-    assert roles(project(path).messages) == ["compactionSummary", "user", "user"]
+    assert roles(project_context(path).messages) == ["compactionSummary", "user", "user"]
 
 
 def test_a_compaction_that_keeps_nothing_names_itself() -> None:
     path = placed(say("a"), CompactionEntry(parent_id=None, summary="s", first_kept_entry_id="1"), say("b"))
-    assert [message.id for message in project(path).messages] == ["1", "2"]
+    assert [message.id for message in project_context(path).messages] == ["1", "2"]
 
 
 def test_system_messages_add_up() -> None:

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from app.sessions.fork import clone, copy_session
-from app.sessions.log import SessionLog
+from app.sessions.session_log import SessionLog
 from app.values.entries import (
     BranchSummaryEntry,
     CompactionEntry,

@@ -4,8 +4,8 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.sessions.stats import Stats
-from app.sessions.tree import ABOVE_ROOTS, Tree
+from app.sessions.entry_tree import ABOVE_ROOTS, SessionTree
+from app.sessions.stats import SessionCounts
 from app.values.entries import CustomEntry, Entry, LabelEntry, MessageEntry, SessionInfoEntry, UnknownEntry
 from app.values.messages import AssistantMessage
 from app.values.usage import Cost, Usage
@@ -55,7 +55,7 @@ def lines(draw: st.DrawFn) -> list[Entry]:
 def test_many_at_once_and_one_by_one_are_the_same(
     entries: list[Entry], size: int, links: dict[str, str | None]
 ) -> None:
-    at_once, one_by_one = Tree(), Tree()
+    at_once, one_by_one = SessionTree(), SessionTree()
     for start in range(0, len(entries), size):
         at_once.take(entries[start : start + size])
     for entry in entries:
@@ -73,7 +73,7 @@ def test_many_at_once_and_one_by_one_are_the_same(
 
 @given(lines(), st.integers(1, 7))
 def test_ways_up_are_the_parents_one_after_the_other(entries: list[Entry], size: int) -> None:
-    tree = Tree()
+    tree = SessionTree()
     for start in range(0, len(entries), size):
         tree.take(entries[start : start + size])
     tree.adopt({"gone": "e1"})
@@ -90,7 +90,7 @@ def test_ways_up_are_the_parents_one_after_the_other(entries: list[Entry], size:
 
 @given(lines(), st.integers(1, 7))
 def test_entries_counted_together_add_up_to_what_each_adds(entries: list[Entry], size: int) -> None:
-    together, each = Stats(), Stats()
+    together, each = SessionCounts(), SessionCounts()
     for start in range(0, len(entries), size):
         together.add_all(entries[start : start + size])
     for entry in entries:

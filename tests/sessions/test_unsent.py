@@ -8,9 +8,9 @@ from pathlib import Path
 import msgspec
 
 from app.sessions.drafts import DraftFile, QueuedText, SavedAttachment, SavedDraft, abandoned_drafts
-from app.sessions.file.partial import PartialFile, read_unrecorded
+from app.sessions.file.partial_answer import PartialFile, read_unrecorded
 from app.sessions.ids import sidecar
-from app.sessions.log import SessionLog
+from app.sessions.session_log import SessionLog
 from app.values.codec import encode
 from app.values.content import Image, Text, Thinking, ToolCall
 from app.values.entries import MessageEntry

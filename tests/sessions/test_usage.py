@@ -13,9 +13,16 @@ import pytest
 
 from app.sessions.fork import clone, fork_before
 from app.sessions.index.session_index import INDEX_NAME, SessionIndex
-from app.sessions.index.usage import SkippedUsage, UsageReport, grouped, matching, since, total
-from app.sessions.library import list_sessions, session_folder, usage_in
-from app.sessions.log import SessionLog
+from app.sessions.index.usage import (
+    SkippedUsage,
+    UsageReport,
+    group_usage,
+    matching_parts,
+    recent_parts,
+    sum_parts,
+)
+from app.sessions.session_library import list_sessions, session_folder, usage_in
+from app.sessions.session_log import SessionLog
 from app.values.codec import decode_json, encode, encode_json
 from app.values.content import Text
 from app.values.entries import CompactionEntry, MessageEntry, SessionHeader, SessionInfoEntry, UsageEntry
@@ -85,7 +92,7 @@ def zone(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
 
 
 def sums(found: UsageReport, by: str) -> dict[str, int]:
-    return {one.title: one.used.input for one in grouped(found.parts, by)}  # type: ignore[arg-type]
+    return {one.title: one.used.input for one in group_usage(found.parts, by)}  # type: ignore[arg-type]
 
 
 def test_all_that_carries_usage_counts_by_day_model_project_and_session(sessions: Sessions) -> None:
@@ -112,13 +119,13 @@ def test_all_that_carries_usage_counts_by_day_model_project_and_session(sessions
     assert sums(found, "model") == {"p/m": 1100, "p/n": 27, "q/small": 5}
     assert sums(found, "project") == {"/boats": 132, "/oars": 1000}
     assert sums(found, "session")["paint the boat"] == 132
-    whole = total(found.parts)
+    whole = sum_parts(found.parts)
     assert (whole.answers, whole.output, whole.cost) == (6, 6, 0.5)
-    monday = total(matching(found.parts, [("day", "2026-11-16"), ("project", "/boats")]))
+    monday = sum_parts(matching_parts(found.parts, [("day", "2026-11-16"), ("project", "/boats")]))
     assert (monday.cached, monday.tokens) == (75, 401)
     today = datetime.fromisoformat("2026-11-17").date()
-    assert total(since(found.parts, 1, today)).input == 1032
-    assert total(since(found.parts, 2, today)).input == 1132
+    assert sum_parts(recent_parts(found.parts, 1, today)).input == 1032
+    assert sum_parts(recent_parts(found.parts, 2, today)).input == 1132
 
 
 def test_what_forks_and_copied_files_hold_of_others_counts_once(sessions: Sessions) -> None:
@@ -135,17 +142,17 @@ def test_what_forks_and_copied_files_hold_of_others_counts_once(sessions: Sessio
     log.close()
     assert log.path is not None
     log.path.with_name("zz.jsonl").write_bytes(log.path.read_bytes())
-    assert total(sessions.used().parts).input == 109
+    assert sum_parts(sessions.used().parts).input == 109
     log.path.with_name("zz.jsonl").unlink()
     log.path.unlink()  # what the parent used is known from its forks
-    assert total(sessions.used().parts).input == 109
+    assert sum_parts(sessions.used().parts).input == 109
 
 
 def test_a_session_that_goes_on_is_read_from_where_it_was_left(sessions: Sessions) -> None:
     log = sessions.new()
     log.append(say("hello"))
     log.append(answered(1, model="big"))
-    assert total(sessions.used().parts).input == 1
+    assert sum_parts(sessions.used().parts).input == 1
     log.append(say("paint it"))
     log.append(
         CompactionEntry(
@@ -159,7 +166,7 @@ def test_a_session_that_goes_on_is_read_from_where_it_was_left(sessions: Session
     assert log.path is not None
     whole = log.path.read_bytes().splitlines(keepends=True)
     log.path.write_bytes(b"".join(whole[:2]))  # cut short, in place
-    assert total(sessions.used().parts).input == 0
+    assert sum_parts(sessions.used().parts).input == 0
     log.path.unlink()
     assert sessions.used().parts == ()
 
@@ -191,7 +198,7 @@ def test_broken_lines_and_figures_are_named_and_left_out(sessions: Sessions) -> 
     (path.parent / "no.jsonl").write_text("no session\n")
     (path.parent / "empty.jsonl").write_text("")
     found = sessions.used()
-    assert total(found.parts).input == 120
+    assert sum_parts(found.parts).input == 120
     usage, line = "its usage cannot be read", "the line cannot be read"
     here = str(path)
     named = [one for one in found.left_out if one.path == here]
@@ -238,14 +245,14 @@ def test_an_index_that_is_broken_foreign_or_cannot_be_written_changes_nothing(se
     sessions.used()
     place = sessions.root / INDEX_NAME
     place.write_bytes(b"no database" * 100)
-    assert total(sessions.used().parts).input == 3
+    assert sum_parts(sessions.used().parts).input == 3
     with sqlite3.connect(place) as db:
         db.execute("pragma user_version=99")
     db.close()
-    assert total(sessions.used().parts).input == 3
+    assert sum_parts(sessions.used().parts).input == 3
     place.unlink()
     place.mkdir()
-    assert total(sessions.used().parts).input == 3
+    assert sum_parts(sessions.used().parts).input == 3
 
 
 def test_nothing_is_read_again_that_stands_as_it_was(
@@ -276,13 +283,13 @@ def test_a_copy_counts_for_the_first_that_holds_it_once_its_original_is_gone(ses
     for path in sorted(folder.glob("*.jsonl"))[:2]:
         assert [part.session.path for part in sessions.used().parts] == [str(path)]
         path.unlink()
-    assert total(sessions.used().parts).input == 100
+    assert sum_parts(sessions.used().parts).input == 100
 
 
 _READS = """
 import sys
 from pathlib import Path
-from app.sessions.library import usage_in
+from app.sessions.session_library import usage_in
 from app.sessions.index.usage import total
 print(total(usage_in(Path(sys.argv[1]), Path(sys.argv[2])).parts).input)
 """
@@ -299,13 +306,13 @@ def test_several_processes_that_read_at_once_count_everything_once(sessions: Ses
 
 def test_usage_is_whole_while_another_process_writes_the_index(sessions: Sessions) -> None:
     sessions.written(answered(3))
-    assert total(sessions.used().parts).input == 3
+    assert sum_parts(sessions.used().parts).input == 3
     sessions.written(answered(4))
     with closing(sqlite3.connect(sessions.root / INDEX_NAME)) as other:
         other.execute("begin immediate")
         with closing(SessionIndex(sessions.root, patience=0.1)) as index:
-            assert total(index.usage().parts).input == 7
-    assert total(sessions.used().parts).input == 7
+            assert sum_parts(index.usage().parts).input == 7
+    assert sum_parts(sessions.used().parts).input == 7
 
 
 def test_the_database_of_earlier_versions_goes_once_there_is_the_new_one(sessions: Sessions) -> None:
@@ -313,7 +320,7 @@ def test_the_database_of_earlier_versions_goes_once_there_is_the_new_one(session
     old = sessions.cache / "usage" / "root.sqlite"
     old.parent.mkdir(parents=True)
     old.write_bytes(b"old")
-    assert total(sessions.used().parts).input == 3
+    assert sum_parts(sessions.used().parts).input == 3
     assert not old.parent.exists() and (sessions.root / INDEX_NAME).exists()
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import msgspec
 
 from app.sessions.errors import SessionLocked
-from app.sessions.file.partial import PartialFile
-from app.sessions.log import SessionLog
+from app.sessions.file.partial_answer import PartialFile
+from app.sessions.session_log import SessionLog
 from app.values.content import Text
 from app.values.entries import CompactionEntry, Entry
 from app.values.messages import AssistantMessage

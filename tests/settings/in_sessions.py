@@ -8,8 +8,8 @@ from typing import Any
 
 from PIL import Image as Picture
 
-from app.engine.context.brancher import NavigationOptions
-from app.providers.contract import StreamOptions
+from app.engine.context.branch_summary import NavigationOptions
+from app.providers.model_stream import StreamOptions
 from app.providers.scripted import call, fail, say
 from app.sessions.file import session_file
 from app.values.content import Image, text_of

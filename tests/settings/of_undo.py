@@ -8,8 +8,8 @@ from typing import Any
 
 from app.providers.scripted import call, say
 from app.tui.features.tree.feature import TREE
-from app.undo.blobs import COLLECTED_MARK, BlobStore, ContentReferences
-from app.undo.images import files_of
+from app.undo.change_records import files_of
+from app.undo.content_store import COLLECTED_MARK, BlobStore, ContentReferences
 from tests.compaction.stage import Scene
 from tests.settings.cases import Cases
 from tests.settings.in_sessions import result_of

@@ -12,7 +12,7 @@ from textual.pilot import Pilot
 
 from app.providers.scripted import call, say, think
 from app.tui.features.tree.feature import TREE
-from app.tui.run import say_goodbye
+from app.tui.run import print_closing_message
 from app.values.events import MessageEnd
 from app.values.messages import AssistantMessage
 from app.values.usage import Usage
@@ -389,5 +389,5 @@ async def goodbye(seat: Seat) -> Any:
     await seat.prompt("go", say("The answer."))
     said = io.StringIO()
     with contextlib.redirect_stdout(said):
-        say_goodbye(seat.app.assembled)
+        print_closing_message(seat.app.assembled)
     return said.getvalue()

@@ -21,7 +21,7 @@ def with_server(scene: Scene) -> str:
     return "docs"
 
 
-async def tool_exposure(scene: Scene) -> str:
+async def reach_of(scene: Scene) -> str:
     name = with_server(scene)
     await scene.session.mcp.test(name)
     return scene.session.mcp.server(name).reach
@@ -35,12 +35,12 @@ async def servers_at_all(scene: Scene) -> Any:
 
 @LIVE.add("mcp.exposure", "auto", "hidden")
 async def reach_of_servers(scene: Scene) -> Any:
-    return await tool_exposure(scene)
+    return await reach_of(scene)
 
 
 @LIVE.add("mcp.directTokens", 3000, 0)
 async def how_many_are_declared(scene: Scene) -> Any:
-    return await tool_exposure(scene)
+    return await reach_of(scene)
 
 
 @LIVE.add("mcp.sandbox", "auto", "off", {"permissions.mode": "full"})

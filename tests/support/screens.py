@@ -21,7 +21,7 @@ from textual.pilot import Pilot
 from app.assembly.assembled_session import AssembledSession
 from app.assembly.session_builder import assemble_session
 from app.cli.options import options_from
-from app.providers.contract import Context
+from app.providers.model_stream import Context
 from app.providers.scripted import Scripted
 from app.resources.paths import Paths, styles_dir
 from app.tui.app import BayouApp

@@ -2,7 +2,7 @@
 
 from app.agent.queues import QueueName
 from app.engine.session import Session
-from app.engine.wiring import Wiring
+from app.engine.session_parts import SessionParts
 from app.values.content import text_of
 from tools.workspace import Workspace
 
@@ -11,7 +11,7 @@ def waiting_texts(session: Session, queue: QueueName) -> tuple[str, ...]:
     return tuple(text_of(message.content) for message in session.queues.waiting(queue))
 
 
-def parts_of(session: Session) -> Wiring:
+def parts_of(session: Session) -> SessionParts:
     """Returns the wired parts of a session, to test one of them."""
     return session._made
 

@@ -4,7 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.engine.planning.todo_changes import MOST_ITEMS, TodoChange, TodoRefused, changed, normalised
+from app.engine.planning.todo_changes import (
+    MAX_ITEMS,
+    TodoChange,
+    TodoRefused,
+    apply_todo_change,
+    normalise_phases,
+)
 from app.values.content import Text
 from app.values.messages import AssistantMessage
 from app.values.todos import (
@@ -24,11 +30,11 @@ PLAN = [("Survey", ["Read the parser", "Read the tests"]), ("Change", ["Rename t
 
 
 def planned() -> Phases:
-    return changed((), TodoChange(op="set", phases=PLAN))
+    return apply_todo_change((), TodoChange(op="set", phases=PLAN))
 
 
 def after(phases: Phases, op: str, *tasks: str, **more: str) -> Phases:
-    return changed(phases, TodoChange(op=op, tasks=tasks, **more))  # pyright: ignore[reportArgumentType]
+    return apply_todo_change(phases, TodoChange(op=op, tasks=tasks, **more))  # pyright: ignore[reportArgumentType]
 
 
 def states(phases: Phases) -> dict[str, str]:
@@ -68,12 +74,12 @@ def test_nothing_open_vanishes_by_rewriting():
     with pytest.raises(
         TodoRefused, match=r"not in the new list: “Read the tests”, “Rename the flag”\. Nothing was"
     ):
-        changed(planned(), TodoChange(op="set", phases=[("Survey", ["Read the parser", "More"])]))
+        apply_todo_change(planned(), TodoChange(op="set", phases=[("Survey", ["Read the parser", "More"])]))
 
 
 def test_rewriting_keeps_what_was_done_and_drops_what_is_closed():
     phases = after(after(planned(), "done"), "drop", "Rename the flag")
-    again = changed(
+    again = apply_todo_change(
         phases, TodoChange(op="set", phases=[("All", ["Read the parser", "Read the tests", "New"])])
     )
     assert states(again) == {
@@ -104,7 +110,7 @@ def test_items_are_added_to_a_phase_or_to_the_one_at_hand():
     [
         (["Read the parser"], "“Read the parser” would be in the list twice"),
         (["  "], "An item has no text"),
-        ([f"item {number}" for number in range(1_000)], f"has {MOST_ITEMS} items and phases at most"),
+        ([f"item {number}" for number in range(1_000)], f"has {MAX_ITEMS} items and phases at most"),
     ],
 )
 def test_what_makes_no_list_changes_nothing(tasks: list[str], words: str):
@@ -113,7 +119,7 @@ def test_what_makes_no_list_changes_nothing(tasks: list[str], words: str):
 
 
 def test_a_list_from_elsewhere_is_put_in_order():
-    phases = normalised(
+    phases = normalise_phases(
         [
             TodoPhase(name="", tasks=(TodoItem(content=" a\n b ", status="in_progress", id="x"),)),
             TodoPhase(name="Two", tasks=(TodoItem(content="c", status="in_progress", id="x"),)),
@@ -164,7 +170,7 @@ def test_whatever_is_asked_items_are_only_closed_by_name_and_one_is_current(aske
     for change in asked:
         before = {item.content for item in open_items(phases)}
         try:
-            phases = changed(phases, change)
+            phases = apply_todo_change(phases, change)
         except TodoRefused:
             continue
         items = items_of(phases)
@@ -178,4 +184,4 @@ def test_whatever_is_asked_items_are_only_closed_by_name_and_one_is_current(aske
 
 def test_phases_have_a_bound_too() -> None:
     with pytest.raises(TodoRefused, match="items and phases at most"):
-        normalised([TodoPhase(name=f"Phase {number}") for number in range(MOST_ITEMS + 1)])
+        normalise_phases([TodoPhase(name=f"Phase {number}") for number in range(MAX_ITEMS + 1)])

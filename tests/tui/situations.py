@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from app.sessions.library import session_folder
+from app.sessions.session_library import session_folder
 from app.values.codec import encode
 from app.values.entries import MessageEntry, SessionHeader
 from app.values.messages import user_message

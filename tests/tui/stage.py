@@ -13,7 +13,7 @@ from app.assembly.session_builder import assemble_session
 from app.providers.scripted import Response, Scripted
 from app.resources.paths import Paths, styles_dir
 from app.tui.app import BayouApp
-from app.tui.features.extensions.trust_screen import PAUSE, TrustScreen
+from app.tui.features.extensions.trust_screen import GRACE_SECONDS, TrustScreen
 from app.tui.startup import StartOptions, make_extensions
 from app.values.events import AgentSettled, Event
 from tests.support.clock import Clock
@@ -120,5 +120,5 @@ async def say_yes(app: StageApp, pilot: Pilot[int]) -> None:
     async with app.settling(pilot):
         while not isinstance(app.screen, TrustScreen):
             await pilot.pause()
-    app.time.now += PAUSE
+    app.time.now += GRACE_SECONDS
     await pilot.press("ctrl+y")

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from app.tui.status.activity import Activity
+from app.tui.status.activity import ActivityTracker
 from app.values.approvals import Approval
 from app.values.diagnostics import DiagnosticsEnd, DiagnosticsStart
 from app.values.events import (
@@ -33,8 +33,8 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def activity(clock: Clock) -> Activity:
-    return Activity(
+def activity(clock: Clock) -> ActivityTracker:
+    return ActivityTracker(
         clock=clock,
         provider=lambda: "anthropic",
         call=lambda name, arguments: f"{name} {dict(arguments).get('path', '')}".rstrip(),  # type: ignore[call-overload]
@@ -74,14 +74,14 @@ def end(call_id: str) -> ToolExecutionEnd:
     return ToolExecutionEnd(tool_call_id=call_id, tool_name="read", result=ToolOutcome(), is_error=False)
 
 
-def test_nothing_is_said_of_a_page_at_rest(activity: Activity) -> None:
+def test_nothing_is_said_of_a_page_at_rest(activity: ActivityTracker) -> None:
     assert not activity.is_on and activity.told().words == ""
     activity.note(AgentStart())
     activity.note(AgentSettled(aborted=False))
     assert not activity.is_on and activity.told().words == ""
 
 
-def test_what_is_waited_for_and_since_when(activity: Activity, clock: Clock) -> None:
+def test_what_is_waited_for_and_since_when(activity: ActivityTracker, clock: Clock) -> None:
     activity.note(AgentStart())
     assert activity.note(request())
     assert activity.told().words == "First word from anthropic"
@@ -90,7 +90,7 @@ def test_what_is_waited_for_and_since_when(activity: Activity, clock: Clock) -> 
     assert activity.told().hints == "esc stops"
 
 
-def test_thinking_and_writing_count_what_came(activity: Activity, clock: Clock) -> None:
+def test_thinking_and_writing_count_what_came(activity: ActivityTracker, clock: Clock) -> None:
     activity.note(AgentStart())
     activity.note(request())
     assert activity.note(part(ThinkingDelta(content_index=0, delta="x" * 396)))
@@ -103,7 +103,7 @@ def test_thinking_and_writing_count_what_came(activity: Activity, clock: Clock) 
     assert activity.told().words == "Writing · ↓ 1.2k", "the provider's own figure counts"
 
 
-def test_tools_are_named_with_what_they_are_done_to(activity: Activity, clock: Clock) -> None:
+def test_tools_are_named_with_what_they_are_done_to(activity: ActivityTracker, clock: Clock) -> None:
     activity.note(AgentStart())
     activity.note(start("1", path="a.py"))
     clock.now += 61
@@ -116,7 +116,7 @@ def test_tools_are_named_with_what_they_are_done_to(activity: Activity, clock: C
     assert activity.told().words == "Working"
 
 
-def test_calls_within_a_call_are_its_own_business(activity: Activity) -> None:
+def test_calls_within_a_call_are_its_own_business(activity: ActivityTracker) -> None:
     activity.note(AgentStart())
     inner = ToolExecutionStart(tool_call_id="i", tool_name="read", args={}, parent_tool_call_id="1")
     assert not activity.note(inner)
@@ -124,7 +124,7 @@ def test_calls_within_a_call_are_its_own_business(activity: Activity) -> None:
 
 
 async def test_who_is_waited_for_is_the_person_until_there_is_an_answer(
-    activity: Activity, clock: Clock
+    activity: ActivityTracker, clock: Clock
 ) -> None:
     activity.note(AgentStart())
     activity.note(start("1", path="a.py"))
@@ -141,7 +141,7 @@ async def test_who_is_waited_for_is_the_person_until_there_is_an_answer(
     assert activity.told().words == "read a.py · 2 s", "it begins with the answer"
 
 
-async def test_a_question_of_nobodys_run_is_over_with_its_answer(activity: Activity) -> None:
+async def test_a_question_of_nobodys_run_is_over_with_its_answer(activity: ActivityTracker) -> None:
     question = asked_about("")
     activity.note(question)
     assert activity.is_on
@@ -150,7 +150,7 @@ async def test_a_question_of_nobodys_run_is_over_with_its_answer(activity: Activ
     assert not activity.is_on
 
 
-def test_a_call_to_a_server_that_does_not_answer_yet_says_so(activity: Activity) -> None:
+def test_a_call_to_a_server_that_does_not_answer_yet_says_so(activity: ActivityTracker) -> None:
     def stands(state: str) -> McpServersChange:
         return McpServersChange(servers=(McpServerState(name="docs", state=state),))
 
@@ -163,7 +163,7 @@ def test_a_call_to_a_server_that_does_not_answer_yet_says_so(activity: Activity)
     assert activity.told().words == "mcp__docs__find"
 
 
-def test_a_retry_counts_down(activity: Activity, clock: Clock) -> None:
+def test_a_retry_counts_down(activity: ActivityTracker, clock: Clock) -> None:
     activity.note(AgentStart())
     activity.note(AutoRetryStart(attempt=2, max_attempts=3, delay_ms=8_000, error_message="overloaded"))
     assert activity.told().words == "Retrying 2 of 3 in 8 s"
@@ -173,7 +173,7 @@ def test_a_retry_counts_down(activity: Activity, clock: Clock) -> None:
     assert activity.told().words == "Retrying 2 of 3 in 0 s"
 
 
-def test_silence_is_told_with_its_end(activity: Activity) -> None:
+def test_silence_is_told_with_its_end(activity: ActivityTracker) -> None:
     activity.note(AgentStart())
     activity.note(request())
     activity.note(ProviderWaiting(state="waiting", seconds=90))
@@ -184,7 +184,7 @@ def test_silence_is_told_with_its_end(activity: Activity) -> None:
     assert activity.told().words == "First word from anthropic"
 
 
-def test_what_is_not_the_agents_comes_first_and_goes(activity: Activity, clock: Clock) -> None:
+def test_what_is_not_the_agents_comes_first_and_goes(activity: ActivityTracker, clock: Clock) -> None:
     activity.note(CompactionStart(reason="manual"))
     activity.say("$ make", is_stoppable=True)
     clock.now += 4
@@ -194,7 +194,7 @@ def test_what_is_not_the_agents_comes_first_and_goes(activity: Activity, clock: 
 
 
 def test_without_a_key_that_stops_none_is_told(clock: Clock) -> None:
-    bare = Activity(
+    bare = ActivityTracker(
         clock=clock,
         provider=lambda: "x",
         call=lambda name, arguments: "",
@@ -204,7 +204,7 @@ def test_without_a_key_that_stops_none_is_told(clock: Clock) -> None:
     assert bare.told().hints == ""
 
 
-def test_who_looks_at_what_was_changed_and_since_when(activity: Activity, clock: Clock) -> None:
+def test_who_looks_at_what_was_changed_and_since_when(activity: ActivityTracker, clock: Clock) -> None:
     activity.note(AgentStart())
     activity.note(DiagnosticsStart(programs=("ruff", "tsc"), files=2))
     clock.now += 4

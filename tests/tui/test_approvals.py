@@ -516,13 +516,13 @@ def test_a_key_that_is_held_down_answers_nothing() -> None:
 
 
 def test_keys_that_text_consists_of_are_refused_for_answers(tmp_path: Path) -> None:
-    from app.tui.keys.keymap import place, read_keymap
+    from app.tui.keys.keymap import key_place, read_keymap
     from app.tui.register import BINDINGS
 
     file = tmp_path / "keybindings.json"
     file.write_text(
         '{"app.approval.once": "a", "app.approval.deny": ["enter"], "app.approval.enter": "ctrl+g"}'
     )
-    keymap = read_keymap(file, [place("page", BINDINGS)])
+    keymap = read_keymap(file, [key_place("page", BINDINGS)])
     assert keymap.keys == {"app.approval.enter": "ctrl+g"}
     assert len(keymap.problems) == 2

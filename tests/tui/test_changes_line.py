@@ -7,7 +7,7 @@ import pytest
 
 from app.providers.scripted import ScriptedAnswer, call, say
 from app.tui.transcript.changes_line import ChangesLine
-from app.undo.images import FILES_ENTRY_TYPE, Change, FileImage, FilesData, UnheldFile, as_data
+from app.undo.change_records import FILES_ENTRY_TYPE, Change, FileImage, FilesData, UnheldFile, as_data
 from app.values.entries import CustomEntry, Entry, MessageEntry
 from app.values.messages import AssistantMessage, user_message
 from tests.tui.stage import StageApp, make_app, settled, submit

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from app.providers.scripted import fail, say
-from app.sessions.log import SessionLog
+from app.sessions.session_log import SessionLog
 from app.tui.terminal.terminal_parts import say_briefly
-from app.tui.transcript.welcome import tries_in
+from app.tui.transcript.welcome import suggested_requests
 from app.values.messages import UserMessage
 from tests.agent.stage import plain
 from tests.sessions.say import answer
@@ -103,10 +103,14 @@ async def test_an_answer_that_is_tried_again_leaves_one_line(home: Path) -> None
 
 
 def test_what_is_proposed_at_first_works_in_this_folder(tmp_path: Path) -> None:
-    assert [typed for typed, _ in tries_in(tmp_path)] == ["list", "run git status", "tour"]
+    assert [typed for typed, _ in suggested_requests(tmp_path)] == ["list", "run git status", "tour"]
     (tmp_path / "README.rst").write_text("x", encoding="utf-8")
-    assert [typed for typed, _ in tries_in(tmp_path)] == ["read README.rst", "run git status", "tour"]
-    assert tries_in(tmp_path / "nowhere")
+    assert [typed for typed, _ in suggested_requests(tmp_path)] == [
+        "read README.rst",
+        "run git status",
+        "tour",
+    ]
+    assert suggested_requests(tmp_path / "nowhere")
 
 
 async def test_a_number_asks_for_what_the_first_screen_proposes(screen: Screen) -> None:

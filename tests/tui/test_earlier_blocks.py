@@ -122,7 +122,7 @@ async def test_the_view_stays_where_it_is_while_more_comes_above():
 
 def test_a_short_conversation_is_shown_at_once():
     entries = conversation(40, 1)
-    assert len(entries) < earlier.AT_ONCE
+    assert len(entries) < earlier.MAX_ENTRIES_AT_ONCE
     assert first_of_end(entries) == 0
 
 

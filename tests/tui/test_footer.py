@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from app.engine.core.hook_results import NavigationOptions
-from app.engine.permissions.gate import PermissionGate
+from app.engine.permissions.permission_gate import PermissionGate
 from app.providers.scripted import say
 from app.resources.settings.settings_display import SegmentLook
-from app.tui.status.header_and_footer import FooterContext, footer
+from app.tui.status.header_and_footer import FooterContext, footer_segments
 from app.values.todos import TodoItem, TodoPhase
 from tests.engine.stage import Play
 from tests.tui.stage import make_app, settled
@@ -20,7 +20,7 @@ async def test_segments_are_in_the_wanted_order_and_colour(tmp_path: Path) -> No
     play = Play(tmp_path)
     await play.session.todos.set([TodoPhase(name="W", tasks=(TodoItem(content="a"), TodoItem(content="b")))])
     around = FooterContext(home=tmp_path, host="harbour")
-    made = footer(
+    made = footer_segments(
         play.session, around, ["host", "todos", "sessionId", "path"], {"host": SegmentLook(tone="success")}
     )
     assert [(one.id, one.text, one.tone) for one in made] == [
@@ -37,7 +37,7 @@ async def test_a_segment_shows_when_it_is_wanted(tmp_path: Path) -> None:
     def shown(show: str, width: int) -> list[str]:
         look = SegmentLook(show=show)  # pyright: ignore[reportArgumentType]
         around = FooterContext(home=tmp_path, width=width)
-        return [one.id for one in footer(play.session, around, ["path"], {"path": look})]
+        return [one.id for one in footer_segments(play.session, around, ["path"], {"path": look})]
 
     assert shown("always", 80) == shown("idle", 80) == shown("wide", 120) == ["path"]
     assert shown("running", 80) == shown("wide", 119) == []

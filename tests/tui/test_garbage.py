@@ -4,7 +4,7 @@ import asyncio
 import gc
 import weakref
 
-from app.tui.tasks import Garbage
+from app.tui.tasks import GarbageScheduler
 
 
 class Knot:
@@ -20,7 +20,7 @@ async def test_a_knot_is_untied_when_no_key_comes_any_more() -> None:
     weakref.finalize(knot, untied.set)
     gc.disable()  # nothing else shall find it
     try:
-        garbage = Garbage(rest=0)
+        garbage = GarbageScheduler(rest=0)
         del knot
         assert not untied.is_set()
         garbage.note_key()
@@ -35,7 +35,7 @@ async def test_keys_put_it_off() -> None:
     weakref.finalize(knot, untied.set)
     gc.disable()
     try:
-        garbage = Garbage(rest=3600)
+        garbage = GarbageScheduler(rest=3600)
         del knot
         garbage.note_key()
         garbage.note_key()

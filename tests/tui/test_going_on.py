@@ -6,7 +6,7 @@ import msgspec
 
 from app.assembly.options import Options
 from app.providers.scripted import call, say
-from app.sessions.log import SessionLog
+from app.sessions.session_log import SessionLog
 from tests.tui.stage import StageApp, make_app, settled, submit
 
 JOB = call("bash", command="sleep 60", background=True)

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from app.engine.commands.table import COMMANDS
+from app.engine.commands.command_table import COMMANDS
 from app.providers.scripted import call, say
-from app.tui.keys.keymap import keys_of, read_keymap, spelled
+from app.tui.keys.keymap import keys_of, read_keymap, textual_spelling
 from app.tui.register import COMMANDS as SLASH_COMMANDS
 from app.tui.register import PAGE_KEYS
 from tests.agent.stage import Gate
@@ -42,7 +42,7 @@ def write_keys(home: Path, keys: object) -> Path:
     ],
 )
 def test_keys_may_be_written_as_one_is_used_to(written: str, meant: str) -> None:
-    assert spelled(written) == meant
+    assert textual_spelling(written) == meant
 
 
 def test_every_action_has_an_id_and_words() -> None:

@@ -17,8 +17,8 @@ from app.engine.tree.session_paths import SessionPaths
 from app.providers.scripted import say
 from app.resources.paths import Paths, styles_dir
 from app.sessions.errors import SessionLocked, SessionTooNew
-from app.sessions.file.partial import PartialFile
-from app.sessions.log import SessionLog
+from app.sessions.file.partial_answer import PartialFile
+from app.sessions.session_log import SessionLog
 from app.tui.features.extensions.trust_screen import TrustScreen
 from app.tui.features.sessions.feature import RESUME, SESSIONS
 from app.tui.startup import StartOptions

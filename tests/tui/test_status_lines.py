@@ -10,9 +10,9 @@ import pytest
 from app.assembly.options import Options
 from app.providers.scripted import call, fail, say, think
 from app.resources.settings.settings_file import set_value
+from app.tui.feature_services import CacheMisses
 from app.tui.main_screen import MainScreen
-from app.tui.offering import CacheMisses
-from app.tui.run import say_goodbye
+from app.tui.run import print_closing_message
 from app.tui.status.status_lines import git_state, read_status
 from app.values.events import MessageEnd, ProviderRequestPrepared, ProviderWaiting
 from app.values.messages import AssistantMessage
@@ -152,7 +152,7 @@ async def test_what_is_left_on_the_terminal(
     async with app.run_test(size=(100, 30)) as pilot:
         await submit(app, pilot, "what is it?")
         await settled(app, pilot)
-    say_goodbye(app.assembled)
+    print_closing_message(app.assembled)
     left = capsys.readouterr().out
     assert told in left
     assert ("answer" in left) is bool(told)

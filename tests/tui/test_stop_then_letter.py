@@ -11,7 +11,7 @@ import pytest
 
 from tests.support.terminals import Terminal, terminal
 from widgets.status.approval import REPEAT_SECONDS
-from widgets.status.input_guard import QUIET_SECONDS, SHOWN_SECONDS
+from widgets.status.input_guard import MIN_QUIET_SECONDS, MIN_VISIBLE_SECONDS
 
 ASKS = ("--permissions", "ask")
 KITTY = 25
@@ -29,7 +29,7 @@ def asked(shown: Terminal, folder: Path) -> Path:
     shown.until("Ask anything")
     shown.press("run touch afloat\r")
     shown.until("alt+a")
-    rest(shown, SHOWN_SECONDS + QUIET_SECONDS + 0.3)
+    rest(shown, MIN_VISIBLE_SECONDS + MIN_QUIET_SECONDS + 0.3)
     return folder / "afloat"
 
 
@@ -40,7 +40,7 @@ def test_escape_and_a_letter_let_nothing_run_and_more_letters_stop_it(tmp_path: 
         shown.press("\x1b")
         rest(shown, gap)
         shown.press("a")
-        rest(shown, QUIET_SECONDS + 0.3)
+        rest(shown, MIN_QUIET_SECONDS + 0.3)
         assert not made.exists()
         shown.press("ctually")
         shown.until(lambda: "alt+a" not in shown.screen and "again" not in shown.screen)
@@ -74,7 +74,7 @@ def test_the_next_mode_pressed_twice_while_a_question_stands_lets_it_run(tmp_pat
         made = asked(shown, tmp_path)
         shown.press("\x1bm")
         shown.until("again, else it stops")
-        rest(shown, QUIET_SECONDS + 0.2)
+        rest(shown, MIN_QUIET_SECONDS + 0.2)
         shown.press("\x1bm")
         shown.until(made.exists)
 
@@ -107,7 +107,7 @@ def test_focus_on_the_question_is_no_stop(tmp_path: Path) -> None:
         made = asked(shown, tmp_path)
         shown.press("\x1ba")
         shown.until("again, else it stops")
-        rest(shown, QUIET_SECONDS + 0.2)
+        rest(shown, MIN_QUIET_SECONDS + 0.2)
         shown.press("\x1b[19~")
         shown.until("esc back")
         rest(shown, REPEAT_SECONDS)
@@ -139,7 +139,7 @@ def test_the_chord_once_more_lets_it_run_where_alt_is_an_escape_in_front(tmp_pat
         made = asked(shown, tmp_path)
         shown.press("\x1ba")
         shown.until("the same key again")
-        rest(shown, QUIET_SECONDS + 0.2)
+        rest(shown, MIN_QUIET_SECONDS + 0.2)
         assert not made.exists()
         shown.press("\x1ba")
         shown.until(made.exists)

@@ -177,7 +177,7 @@ def test_a_stored_job_was_told_of_if_an_answer_came_after_it(home: Path) -> None
     message = CustomMessage(custom_type="background-result", content="x", details={"jobId": "job1"})
     block = replay.custom_block("b", message, app.presenter.renderers)
     assert block.label == replay.PENDING
-    told = replay.told(block)
+    told = replay.mark_delivered(block)
     assert isinstance(told, CustomBlock)
     assert told.label == replay.DELIVERED
 

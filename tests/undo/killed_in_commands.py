@@ -6,8 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from app.undo.images import FILES_ENTRY_TYPE, RESTORED_ENTRY_TYPE, as_data
-from app.undo.ledger import LedgerLine
+from app.undo.change_ledger import LedgerLine
+from app.undo.change_records import FILES_ENTRY_TYPE, RESTORED_ENTRY_TYPE, as_data
 from app.undo.session_undo import NothingToRestore, SessionUndo
 from app.values.entries import CustomEntry, MessageEntry
 from app.values.messages import user_message

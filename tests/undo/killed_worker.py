@@ -4,9 +4,9 @@ import itertools
 import sys
 from pathlib import Path
 
-from app.sessions.log import SessionLog
-from app.undo.blobs import UndoConfig
-from app.undo.images import FILES_ENTRY_TYPE, RESTORED_ENTRY_TYPE, as_data
+from app.sessions.session_log import SessionLog
+from app.undo.change_records import FILES_ENTRY_TYPE, RESTORED_ENTRY_TYPE, as_data
+from app.undo.content_store import UndoConfig
 from app.undo.session_undo import NothingToRestore, SessionUndo, open_undo
 from app.values.entries import CustomEntry, MessageEntry
 from app.values.messages import user_message

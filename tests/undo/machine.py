@@ -5,17 +5,17 @@ import os
 import subprocess
 from pathlib import Path
 
-from app.sessions.log import SessionLog
-from app.undo.blobs import BlobStore, ContentReferences
-from app.undo.history import Target
-from app.undo.images import FILES_ENTRY_TYPE, RESTORED_ENTRY_TYPE, FilesData, RestoredData, as_data
-from app.undo.ledger import Ledger
-from app.undo.plan import HeldContents, RestorePlan
-from app.undo.recording import Recorder
-from app.undo.scanners import scanner_for
-from app.undo.scans import ContentHolder
-from app.undo.session_undo import NothingToRestore, Restores
-from app.undo.watching import CommandWatch
+from app.sessions.session_log import SessionLog
+from app.undo.change_ledger import ChangeLedger
+from app.undo.change_recorder import ChangeRecorder
+from app.undo.change_records import FILES_ENTRY_TYPE, RESTORED_ENTRY_TYPE, FilesData, RestoredData, as_data
+from app.undo.command_watch import CommandWatch
+from app.undo.content_store import BlobStore, ContentReferences
+from app.undo.file_history import RestoreTarget
+from app.undo.folder_scanners import scanner_for
+from app.undo.folder_scans import ContentHolder
+from app.undo.restore_plan import HeldContents, RestorePlan
+from app.undo.session_undo import NothingToRestore, SessionRestores
 from app.values.entries import CustomEntry, Entry, MessageEntry
 from app.values.messages import user_message
 from tools.base import FileChange
@@ -40,8 +40,10 @@ class World:
         self.log = SessionLog.in_memory(self.root)
         needed = ContentReferences(store.folder, "session")
         needed.open(tuple)
-        self.recorder = Recorder(HeldContents(store, lambda: 1 << 20), Ledger(None), needed, self.root)
-        self.restores = Restores(self.log, self.recorder)
+        self.recorder = ChangeRecorder(
+            HeldContents(store, lambda: 1 << 20), ChangeLedger(None), needed, self.root
+        )
+        self.restores = SessionRestores(self.log, self.recorder)
         self.watch = CommandWatch(self._scanner)
         self.holder = ContentHolder(store, self.recorder.keep)
         self.mutations = MutationQueue(LocalFiles())
@@ -146,7 +148,7 @@ class World:
 
     # Going back and forth
 
-    def restore(self, plan: RestorePlan, *, goes_to: Target | None = None) -> RestoredData:
+    def restore(self, plan: RestorePlan, *, goes_to: RestoreTarget | None = None) -> RestoredData:
         """With what the plan proposes; what has to be so afterwards is checked."""
         before = self.snapshot()
         expected = self.at[plan.target.entry_id]
@@ -195,7 +197,7 @@ class World:
 
     def go(self, entry_id: str | None, *, takes_files: bool) -> None:
         if takes_files:
-            target = Target(entry_id=entry_id, title="")
+            target = RestoreTarget(entry_id=entry_id, title="")
             self.restore(self.restores.to_entry(entry_id, is_move=True), goes_to=target)
             return
         now, there = self.snapshot(), self.at[entry_id]

@@ -5,23 +5,23 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from app.sessions.log import SessionLog
-from app.undo.blobs import BlobStore, ContentReferences
-from app.undo.disk import look
-from app.undo.images import (
+from app.sessions.session_log import SessionLog
+from app.undo.change_ledger import ChangeLedger
+from app.undo.change_recorder import ChangeRecorder
+from app.undo.change_records import (
     FILES_ENTRY_TYPE,
     RESTORED_ENTRY_TYPE,
     Change,
-    Choice,
     FilesData,
+    RestoreChoice,
     RestoredData,
     as_data,
     path_fields,
 )
-from app.undo.ledger import Ledger
-from app.undo.plan import HeldContents, RestorePlan
-from app.undo.recording import Recorder
-from app.undo.session_undo import Restores
+from app.undo.content_store import BlobStore, ContentReferences
+from app.undo.disk_files import read_disk_state
+from app.undo.restore_plan import HeldContents, RestorePlan
+from app.undo.session_undo import SessionRestores
 from app.values.entries import CustomEntry, MessageEntry
 from app.values.messages import user_message
 from app.values.wire import new_id
@@ -39,10 +39,10 @@ class Stage:
         self.root.mkdir(exist_ok=True)
         self.contents = HeldContents(BlobStore(folder / "blobs"), lambda: LIMIT)
         self.log = SessionLog.in_memory(self.root)
-        self.ledger = Ledger(folder / f"{name}.jsonl.files")
+        self.ledger = ChangeLedger(folder / f"{name}.jsonl.files")
         self.needed = ContentReferences(folder / "blobs", name)
         self.needed.open(tuple)
-        self.recorder = Recorder(self.contents, self.ledger, self.needed, self.root)
+        self.recorder = ChangeRecorder(self.contents, self.ledger, self.needed, self.root)
 
     def prompt(self, text: str) -> str:
         return self.log.append(MessageEntry(parent_id=None, message=user_message(text))).id
@@ -78,7 +78,7 @@ class Stage:
         ).id
 
     def _held(self, place: Path):
-        found = look(str(place), LIMIT)
+        found = read_disk_state(str(place), LIMIT)
         if found.data is not None:
             self.contents.store.put(found.data)
         return found.image
@@ -88,8 +88,8 @@ class Stage:
         return self.log.append(CustomEntry(parent_id=None, custom_type=FILES_ENTRY_TYPE, data=data)).id
 
     @property
-    def restores(self) -> Restores:
-        return Restores(self.log, self.recorder)
+    def restores(self) -> SessionRestores:
+        return SessionRestores(self.log, self.recorder)
 
     def undo(self, count: int = 1) -> RestorePlan:
         return self.restores.undo(count)
@@ -97,7 +97,7 @@ class Stage:
     def redo(self) -> RestorePlan:
         return self.restores.redo()
 
-    def restore(self, plan: RestorePlan, choices: Mapping[str, Choice] | None = None) -> RestoredData:
+    def restore(self, plan: RestorePlan, choices: Mapping[str, RestoreChoice] | None = None) -> RestoredData:
         data = self.restores.carry_out(plan, choices or {})
         self.log.append(CustomEntry(parent_id=None, custom_type=RESTORED_ENTRY_TYPE, data=as_data(data)))
         self.recorder.told(data.id)

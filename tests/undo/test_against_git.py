@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from app.undo.against_git import GitRefused, diff_against_git
-from app.undo.differences import Differences
+from app.undo.change_lists import Differences
+from app.undo.git_diff import GitRefused, diff_against_git
 from tests.undo.test_footprints import git
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from app.undo.differences import DifferenceBuilder, Differences, NoSuchPrompt
-from app.undo.history import tally, turns_of
-from app.undo.images import FILES_ENTRY_TYPE, Change, FileImage, FilesData, UnheldFile, as_data
+from app.undo.change_lists import DifferenceBuilder, Differences, NoSuchPrompt
+from app.undo.change_records import FILES_ENTRY_TYPE, Change, FileImage, FilesData, UnheldFile, as_data
+from app.undo.file_history import changing_prompts, count_changes
 from app.values.entries import CustomEntry
 from tests.undo.stage import Stage
 
@@ -178,7 +178,7 @@ def test_modes_links_and_what_became_the_other_can_be_applied(stage: Stage) -> N
 
 
 def _hash(text: str) -> str:
-    from app.undo.blobs import hash_of
+    from app.undo.content_store import hash_of
 
     return hash_of(text.encode())
 
@@ -203,7 +203,7 @@ def test_the_line_that_changed_first(stage: Stage) -> None:
 
 
 def test_figures_are_those_of_the_entries(stage: Stage) -> None:
-    assert tally([]).files == 0
+    assert count_changes([]).files == 0
     stage.prompt("make")
 
     def change(path: str, added: int, removed: int) -> Change:
@@ -224,11 +224,13 @@ def test_figures_are_those_of_the_entries(stage: Stage) -> None:
 
     record(change("a", 3, 1), change("b", 1, 0))
     record(change("a", 2, 2))
-    (turn,) = turns_of(stage.log.path_to())
-    assert tally(turn.entries).words == "2 files +6 −3"
+    (turn,) = changing_prompts(stage.log.path_to())
+    assert count_changes(turn.entries).words == "2 files +6 −3"
     record(more="0" * 64, count=900)
-    (turn,) = turns_of(stage.log.path_to())
-    assert tally(turn.entries).words == "at least 900 files +13 −3"
+    (turn,) = changing_prompts(stage.log.path_to())
+    assert count_changes(turn.entries).words == "at least 900 files +13 −3"
     stage.prompt("next")
     record(change("c", 0, 0))
-    assert [tally(turn.entries).words for turn in turns_of(stage.log.path_to())][-1] == "1 file"
+    assert [count_changes(turn.entries).words for turn in changing_prompts(stage.log.path_to())][
+        -1
+    ] == "1 file"

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from app.providers.scripted import ScriptedAnswer, say
-from app.sessions.log import SessionLog
-from app.undo.images import restored_of
+from app.sessions.session_log import SessionLog
+from app.undo.change_records import restored_of
 from app.values.content import ToolCall
 from bayou.client import RpcClient, RpcError
 from tests.compaction.stage import Scene

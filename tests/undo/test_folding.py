@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from app.undo.disk import names_differing_in_case, real_spelling
-from app.undo.images import RESTORED_ENTRY_TYPE, as_data
-from app.undo.session_undo import Restores
+from app.undo.change_records import RESTORED_ENTRY_TYPE, as_data
+from app.undo.disk_files import names_differing_in_case, real_spelling
+from app.undo.session_undo import SessionRestores
 from app.values.entries import CustomEntry
 from tests.undo.machine import World
 from tests.undo.stage import Stage
@@ -68,7 +68,7 @@ def test_a_restore_that_ended_before_it_began_has_done_nothing(folder: Path) -> 
     with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr("app.undo.session_undo.carry_out", _end)
         stage.restores.carry_out(stage.undo(), {})
-    ((_, data),) = Restores(stage.log, stage.recorder).left_open()
+    ((_, data),) = SessionRestores(stage.log, stage.recorder).left_open()
     assert data.changes == ()
     assert stage.files() == {"name": "text\n"}
 

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from app.undo.blobs import BlobStore, hash_of
-from app.undo.disk import look
-from app.undo.images import Change, is_same
-from app.undo.scanners import PlainScanner, scanner_for
-from app.undo.scans import ContentHolder, FolderScanner
-from app.undo.watching import CommandChanges, CommandWatch
+from app.undo.change_records import Change, is_same
+from app.undo.command_watch import CommandChanges, CommandWatch
+from app.undo.content_store import BlobStore, hash_of
+from app.undo.disk_files import read_disk_state
+from app.undo.folder_scanners import PlainScanner, scanner_for
+from app.undo.folder_scans import ContentHolder, FolderScanner
 
 NAME = "naïve ☃.txt"
 GIT = shutil.which("git")
@@ -89,7 +89,7 @@ class Place:
     def taken_back(self, changes: tuple[Change, ...]) -> dict[str, tuple[bytes, bool] | str]:
         found = self.snapshot()
         for change in changes:
-            now = look(str(self.root / change.name), 1 << 40)
+            now = read_disk_state(str(self.root / change.name), 1 << 40)
             assert is_same(now.image, change.after), change.name
             if change.before is None:
                 del found[change.name]
@@ -347,7 +347,7 @@ async def test_what_a_tool_writes_meanwhile_is_not_the_commands(root: Path) -> N
     await place.watch.begin("a")
     (root / "clean0.txt").write_text("by a tool\n")
     data = (root / "clean0.txt").read_bytes()
-    place.watch.learn("clean0.txt", look(str(root / "clean0.txt"), 1 << 20).image)
+    place.watch.learn("clean0.txt", read_disk_state(str(root / "clean0.txt"), 1 << 20).image)
     place.store.put(data)
     (root / "clean1.txt").write_text("by the command\n")
     done = await place.watch.end("a")
@@ -369,6 +369,6 @@ async def test_pipes_are_not_opened_and_sparse_files_are_not_read(root: Path) ->
 async def test_too_many_files_without_git_are_said_to_be_too_many(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.undo.scanners.MAX_FILES", 5)
+    monkeypatch.setattr("app.undo.folder_scanners.MAX_FILES", 5)
     done = await Place(root, "plain").run(lambda: (root / "clean0.txt").write_text("x"))
     assert [one.path for one in done.uncovered] == ["."] and "not a git repository" in done.uncovered[0].why

@@ -10,13 +10,20 @@ import msgspec
 import pytest
 
 from app.engine.core.hook_results import NavigationOptions
-from app.engine.files.restore import RedoRestore, ToEntry, UndoPrompts
+from app.engine.files.file_restorer import RedoRestore, RestoreToEntry, UndoLastPrompts
 from app.providers.scripted import ScriptedAnswer, say
 from app.sessions.file.quarantine import read_quarantine
 from app.sessions.ids import sidecar
-from app.undo.blobs import hash_of
-from app.undo.images import FILES_ENTRY_TYPE, RESTORED_ENTRY_TYPE, Change, FileImage, files_of, restored_of
-from app.undo.ledger import Ledger, LedgerLine
+from app.undo.change_ledger import ChangeLedger, LedgerLine
+from app.undo.change_records import (
+    FILES_ENTRY_TYPE,
+    RESTORED_ENTRY_TYPE,
+    Change,
+    FileImage,
+    files_of,
+    restored_of,
+)
+from app.undo.content_store import hash_of
 from app.values.content import ToolCall
 from app.values.entries import CustomEntry, CustomMessageEntry
 from app.values.events import EntryAppended, FileChanged
@@ -45,7 +52,9 @@ class Page:
         await self.session.wait_until_idle()
 
     async def undo(self, count: int = 1) -> None:
-        await self.session.restoring.carry_out(await self.session.restoring.preview(UndoPrompts(count=count)))
+        await self.session.restoring.carry_out(
+            await self.session.restoring.preview(UndoLastPrompts(count=count))
+        )
 
     async def redo(self) -> None:
         await self.session.restoring.carry_out(await self.session.restoring.preview(RedoRestore()))
@@ -203,7 +212,7 @@ async def test_files_go_to_any_entry_without_the_conversation(page: Page) -> Non
     results = [entry for entry in page.session.entries if files_of(entry)]
     first = page.session.log.parent(results[0].id)
     leaf = page.session.state.leaf_id
-    plan = await page.session.restoring.preview(ToEntry(entry_id=first))
+    plan = await page.session.restoring.preview(RestoreToEntry(entry_id=first))
     assert [(row.path, row.deed) for row in plan.rows] == [("a.txt", "changes")]
     assert "-two" in plan.diff("a.txt")
     await page.session.restoring.carry_out(plan)
@@ -267,7 +276,7 @@ async def test_what_a_crash_left_is_in_the_session_when_it_is_opened_again(page:
         hash=hash_of(data), size=len(data), mode=(page.project / "a.txt").stat().st_mode & 0o777
     )
     after = msgspec.structs.replace(before, hash=hash_of(b"two\n"))
-    ledger = Ledger(sidecar(path, "files"))
+    ledger = ChangeLedger(sidecar(path, "files"))
     ledger.begin(
         LedgerLine(
             kind="change", id="call9", tool="edit", change=Change(path="a.txt", before=before, after=after)
@@ -306,7 +315,7 @@ async def test_switched_off_nothing_is_kept(page: Page) -> None:
 
 async def test_a_plan_that_is_out_of_date_is_refused(page: Page) -> None:
     await page.prompt("one", write("a.txt", "one\n"))
-    plan = await page.session.restoring.preview(UndoPrompts())
+    plan = await page.session.restoring.preview(UndoLastPrompts())
     await page.prompt("two", write("a.txt", "two\n", 2))
     with pytest.raises(UserError, match="Preview again"):
         await page.session.restoring.carry_out(plan)
@@ -321,7 +330,7 @@ def full(*names: str) -> Callable[..., Any]:
 
 async def test_what_could_not_be_held_is_named(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
     await page.prompt("one", write("a.txt", "one\n"))
-    monkeypatch.setattr("app.undo.blobs.BlobStore.put", full())
+    monkeypatch.setattr("app.undo.content_store.BlobStore.put", full())
     await page.prompt("two", write("a.txt", "two\n", 2))
     data = files_of(page.custom(FILES_ENTRY_TYPE)[-1])
     assert data is not None and data.changes == ()
@@ -329,7 +338,7 @@ async def test_what_could_not_be_held_is_named(page: Page, monkeypatch: pytest.M
         ("a.txt", "its old content could not be stored first: No space left on device")
     ]
     monkeypatch.undo()
-    plan = await page.session.restoring.preview(UndoPrompts())
+    plan = await page.session.restoring.preview(UndoLastPrompts())
     assert [(row.path, row.state) for row in plan.rows] == [("a.txt", "unheld")]
     assert page.read("a.txt") == "two\n"
 
@@ -402,7 +411,7 @@ async def test_what_a_command_did_to_folders_goes_back_and_forth(
 async def test_a_folder_that_a_command_made_stays_when_a_person_put_something_in(page: Page) -> None:
     await page.prompt("make it", bash("mkdir made"))
     (page.project / "made/mine").write_text("mine\n")
-    plan = await page.session.restoring.preview(UndoPrompts())
+    plan = await page.session.restoring.preview(UndoLastPrompts())
     assert [(row.path, row.state, row.why) for row in plan.rows] == [
         ("made", "refused", "it now contains other files")
     ]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from app.undo.images import FILES_ENTRY_TYPE, RESTORED_ENTRY_TYPE, FilesData, as_data
+from app.undo.change_records import FILES_ENTRY_TYPE, RESTORED_ENTRY_TYPE, FilesData, as_data
 from app.values.entries import CustomEntry
 from tests.undo.killed_worker import NAMES, is_whole, parts_of
 from tools.files.replacing import is_temporary_name
@@ -101,7 +101,7 @@ def contents(project: Path) -> dict[str, bytes]:
 
 @pytest.mark.parametrize("done", [0, 1, 3])
 def test_a_restore_that_was_interrupted_is_finished_or_taken_back(tmp_path: Path, done: int) -> None:
-    from app.undo.restoring import carry_out
+    from app.undo.restore_steps import run_steps
     from tests.undo.stage import Stage
 
     stage = Stage(tmp_path)
@@ -117,7 +117,7 @@ def test_a_restore_that_was_interrupted_is_finished_or_taken_back(tmp_path: Path
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
-            "app.undo.session_undo.carry_out", lambda wanted: carry_out(wanted[:done], after_each=stop)
+            "app.undo.session_undo.carry_out", lambda wanted: run_steps(wanted[:done], after_each=stop)
         )
         try:
             stage.restores.carry_out(stage.undo(), {})

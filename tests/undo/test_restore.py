@@ -6,8 +6,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from app.undo.images import FILES_ENTRY_TYPE, Change, FilesData, UnheldFile, as_data
-from app.undo.patches import merge
+from app.undo.change_records import FILES_ENTRY_TYPE, Change, FilesData, UnheldFile, as_data
+from app.undo.patches import three_way_merge
 from app.undo.session_undo import NothingToRestore
 from app.values.entries import CustomEntry
 from app.values.user_errors import UserError
@@ -359,8 +359,8 @@ def test_what_has_become_a_folder_or_a_pipe_is_left_alone(stage: Stage) -> None:
     ],
 )
 def test_merging_lines(mine: str, other: str, together: str | None) -> None:
-    assert merge("a\nb\nc\n", mine, other) == together
-    assert merge("a\nb\nc\n", other, mine) == together
+    assert three_way_merge("a\nb\nc\n", mine, other) == together
+    assert three_way_merge("a\nb\nc\n", other, mine) == together
 
 
 def test_a_file_outside_goes_back_only_if_a_session_here_changed_it(tmp_path: Path) -> None:

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from app.undo.blobs import (
+from app.undo.change_ledger import ChangeLedger, LedgerLine
+from app.undo.change_records import Change, FileImage
+from app.undo.content_store import (
     GRACE_SECONDS,
     INDEX_COPIES_FOLDER,
     BlobStore,
@@ -18,8 +20,6 @@ from app.undo.blobs import (
     is_due,
     names_in,
 )
-from app.undo.images import Change, FileImage
-from app.undo.ledger import Ledger, LedgerLine
 
 LATER = time.time() + 2 * GRACE_SECONDS
 
@@ -115,14 +115,14 @@ def a_line(key: str) -> LedgerLine:
 
 def test_what_was_never_told_is_found_again(tmp_path: Path) -> None:
     path = tmp_path / "session.jsonl.files"
-    ledger = Ledger(path)
+    ledger = ChangeLedger(path)
     assert ledger.left_open().lines == ()
     ledger.begin(a_line("1"))
     ledger.begin(a_line("2"))
     ledger.told("1")
-    assert [line.id for line in Ledger(path).left_open().lines] == ["2"]
+    assert [line.id for line in ChangeLedger(path).left_open().lines] == ["2"]
     ledger.told("2")
-    assert Ledger(path).left_open().lines == ()
+    assert ChangeLedger(path).left_open().lines == ()
     assert path.stat().st_mode & 0o077 == 0
 
 
@@ -131,20 +131,20 @@ def test_a_ledger_that_ends_in_the_middle_of_a_line_is_read_and_gone_on_with(
     tmp_path: Path, cut: int
 ) -> None:
     path = tmp_path / "session.jsonl.files"
-    ledger = Ledger(path)
+    ledger = ChangeLedger(path)
     ledger.begin(a_line("1"))
     ledger.begin(a_line("2"))
     path.write_bytes(path.read_bytes()[:-cut])
-    assert [line.id for line in Ledger(path).left_open().lines] == (["1", "2"] if cut == 1 else ["1"])
-    after = Ledger(path)
+    assert [line.id for line in ChangeLedger(path).left_open().lines] == (["1", "2"] if cut == 1 else ["1"])
+    after = ChangeLedger(path)
     after.begin(a_line("3"))
-    assert "3" in [line.id for line in Ledger(path).left_open().lines]
+    assert "3" in [line.id for line in ChangeLedger(path).left_open().lines]
 
 
 def test_a_long_ledger_costs_nothing_to_open_when_all_is_told(tmp_path: Path) -> None:
     path = tmp_path / "session.jsonl.files"
-    ledger = Ledger(path)
+    ledger = ChangeLedger(path)
     ledger.begin(a_line("1"))
     ledger.told("1")
     path.write_bytes(b"not json\n" * 100_000 + path.read_bytes())
-    assert Ledger(path).left_open().lines == ()
+    assert ChangeLedger(path).left_open().lines == ()

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from app.undo.images import RESTORED_ENTRY_TYPE, RestoredData, as_data
+from app.undo.change_records import RESTORED_ENTRY_TYPE, RestoredData, as_data
 from app.undo.session_undo import NothingToRestore
 from app.values.entries import CustomEntry
 from app.values.user_errors import UserError

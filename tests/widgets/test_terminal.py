@@ -24,7 +24,7 @@ from widgets.terminal.terminal_control import (
     notification_sequence,
     progress_sequence,
     title_sequence,
-    wrapped,
+    wrap_for_multiplexer,
 )
 
 
@@ -57,8 +57,8 @@ def test_how_to_notify_is_told_by_the_terminal(env: dict[str, str], method: str)
 
 
 def test_tmux_gets_it_wrapped() -> None:
-    assert wrapped("\x1b]9;x\x1b\\", {"TMUX": "1"}) == "\x1bPtmux;\x1b\x1b]9;x\x1b\x1b\\\x1b\\"
-    assert wrapped("\x1b]9;x\x1b\\", {}) == "\x1b]9;x\x1b\\"
+    assert wrap_for_multiplexer("\x1b]9;x\x1b\\", {"TMUX": "1"}) == "\x1bPtmux;\x1b\x1b]9;x\x1b\x1b\\\x1b\\"
+    assert wrap_for_multiplexer("\x1b]9;x\x1b\\", {}) == "\x1b]9;x\x1b\\"
 
 
 def test_one_is_told_only_when_one_looks_elsewhere_and_it_took_a_while() -> None:

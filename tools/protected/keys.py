@@ -1,7 +1,7 @@
 """Places where programs store keys: the permission gate asks before they are read, and the sandbox hides them.
 
 A row names the program that stores credentials there, and the manual that says so. Plain data;
-`app.permits.secrets` checks paths against it, and `app.engine.sandbox.sandbox_places` hides the existing ones."""
+`app.permits.secret_files` checks paths against it, and `app.engine.sandbox.sandbox_places` hides the existing ones."""
 
 from typing import Final
 

@@ -2,7 +2,7 @@
 
 A row is a file that a program runs, or takes commands from, without being asked to run this project's code: on
 entering a folder, on opening it in an editor or an agent, in git's hooks, at the start of an interpreter. Files
-that people run by name (a makefile, a test, a CI workflow) are not autorun files. `app.permits.secrets` checks
+that people run by name (a makefile, a test, a CI workflow) are not autorun files. `app.permits.secret_files` checks
 paths against the table."""
 
 from typing import Final

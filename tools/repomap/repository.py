@@ -91,7 +91,7 @@ class IndexState(msgspec.Struct, frozen=True):
 
     @property
     def note_tokens(self) -> int:
-        """The maximum size of the line after a map that states its limits (`telling.map_text`)."""
+        """The maximum size of the line after a map that states its limits (`event_bus.map_text`)."""
         closed = 10 * bool(self.unreadable) + estimate_tokens(", ".join(self.unreadable[:3]))
         return 70 + 20 * bool(self.missing) + 30 * self.is_cut + estimate_tokens(self.problem) + closed
 

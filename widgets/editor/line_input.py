@@ -16,7 +16,7 @@ from widgets.editor.key_dispatch import consume, run_widget_binding
 from widgets.editor.keys import TEXT_KEYS
 from widgets.editor.model import EditorModel
 from widgets.editor.paste import clean
-from widgets.line import Line, cells
+from widgets.line import RowBuilder, cells
 from widgets.terminal import caret
 
 _KEYS = {key.id: key for key in TEXT_KEYS}
@@ -100,7 +100,7 @@ class LineInput(Widget, can_focus=True):
         return text[self._left :], cells(text[self._left : at])
 
     def render_line(self, y: int) -> Strip:
-        line = Line(self.size.width, self.rich_style)
+        line = RowBuilder(self.size.width, self.rich_style)
         line.add(self.mark, self.get_component_rich_style("line-input--mark"))
         text, at = self._scrolled()
         if self.model.text:

@@ -11,7 +11,7 @@ from widgets.editor.graphemes import TAB, graphemes, is_chip
 from widgets.editor.layout import Layout
 from widgets.editor.model import EditorModel, Position
 from widgets.key_labels import hint_parts
-from widgets.line import Line, cells, fit
+from widgets.line import RowBuilder, cells, fit_cells
 from widgets.readable_styles import has_background
 from widgets.transcript.leaves.safe_text import crop
 
@@ -81,7 +81,7 @@ def draw_rule(
 ) -> Strip:
     """Draws a rule with text in it and the number of rows hidden beyond it."""
     rule = look[key]
-    line = Line(width, look.base)
+    line = RowBuilder(width, look.base)
     right = f" {arrow} {hidden} more " if hidden else ""
     hints = hint_parts(told.hints)
     size = cells(right) + sum(cells(text) for text, _ in hints) + (2 if hints else 0)
@@ -108,7 +108,7 @@ def draw_rule(
     return line.strip()
 
 
-def _add_hints(line: Line, look: EditorStyles, hints: Sequence[tuple[str, bool]], room: int) -> None:
+def _add_hints(line: RowBuilder, look: EditorStyles, hints: Sequence[tuple[str, bool]], room: int) -> None:
     for text, is_key in hints:
         text = fit_to(text, room)
         line.add(text, look["key" if is_key else "detail"])
@@ -116,7 +116,7 @@ def _add_hints(line: Line, look: EditorStyles, hints: Sequence[tuple[str, bool]]
 
 
 def fit_to(text: str, room: int) -> str:
-    return text if cells(text) <= room else fit(text, max(0, room)).rstrip()
+    return text if cells(text) <= room else fit_cells(text, max(0, room)).rstrip()
 
 
 def draw_row(
@@ -132,7 +132,7 @@ def draw_row(
     is_focused: bool = True,
     selected: tuple[Position, Position] | None = None,
 ) -> Strip:
-    line = Line(width, look.base)
+    line = RowBuilder(width, look.base)
     if row == 0:
         line.add("› ", look["mark" if is_focused else "resting"])
     line.fill_to(MARK_CELLS + padding)
@@ -152,7 +152,7 @@ def draw_row(
 
 
 def _draw_text(
-    line: Line, look: EditorStyles, layout: Layout, text: str, style: Style, caret: int, inside: range
+    line: RowBuilder, look: EditorStyles, layout: Layout, text: str, style: Style, caret: int, inside: range
 ) -> None:
     """Draws the text of a row. `inside`: the selected characters; a selected line break is shown as
     one cell."""

@@ -15,7 +15,7 @@ from textual.widget import Widget
 
 from widgets.emulator.emulator import Emulator
 from widgets.emulator.emulator_keys import key_bytes, pasted_bytes
-from widgets.line import plain
+from widgets.line import plain_line
 from widgets.screens.screen_parts import KeyHint, KeyHints, RuleTitle
 
 _CURSOR = Style(reverse=True)
@@ -95,7 +95,7 @@ class TerminalScreen(ModalScreen[None]):
         is_started_by_user: bool = False,
     ) -> None:
         super().__init__(classes="full-height")
-        self._title = plain(title)
+        self._title = plain_line(title)
         self._send = send
         self._kill = kill
         self._is_own = is_started_by_user

@@ -15,7 +15,7 @@ from textual.strip import Strip
 from widgets.graphics import kitty
 from widgets.graphics.drawn_image import DrawnImage
 from widgets.graphics.image_marks import marked
-from widgets.terminal.written_runs import Row, Run
+from widgets.terminal.written_runs import Row, WrittenRun
 
 REST_SECONDS = 0.2
 """Seconds without movement before an image is drawn, so that nothing is drawn while scrolling."""
@@ -68,7 +68,7 @@ class ImageOverlay:
         """Whether an image is drawn on these rows, which then must not be scrolled."""
         return any(place.y < bottom and place.y + image.rows > top for place, image in self._drawn.items())
 
-    def clear_before_write(self, rows: dict[int, Row], wanted: dict[int, list[Run]]) -> str:
+    def clear_before_write(self, rows: dict[int, Row], wanted: dict[int, list[WrittenRun]]) -> str:
         """Removes images whose cells are about to be overwritten; their other cells are sent again."""
         out: list[str] = []
         for place, image in tuple(self._drawn.items()):
@@ -78,7 +78,7 @@ class ImageOverlay:
         return "".join(out)
 
     def _is_written(
-        self, place: ImagePlace, image: DrawnImage, rows: dict[int, Row], wanted: dict[int, list[Run]]
+        self, place: ImagePlace, image: DrawnImage, rows: dict[int, Row], wanted: dict[int, list[WrittenRun]]
     ) -> bool:
         for y in range(place.y, place.y + image.rows):
             row = rows.get(y, {})
@@ -170,7 +170,7 @@ class ImageOverlay:
 
 
 def _request_again(
-    place: ImagePlace, image: DrawnImage, rows: dict[int, Row], wanted: dict[int, list[Run]]
+    place: ImagePlace, image: DrawnImage, rows: dict[int, Row], wanted: dict[int, list[WrittenRun]]
 ) -> None:
     """Requests the cells below a removed image to be sent before other output."""
     for y in range(place.y, place.y + image.rows):

@@ -12,10 +12,10 @@ from rich.color import ColorSystem
 from widgets.graphics import kitty, terminal_replies
 from widgets.graphics.drawn_image import ImageProtocol
 from widgets.graphics.terminal_replies import TerminalFeatures
-from widgets.terminal.terminal_control import wrapped
+from widgets.terminal.terminal_control import wrap_for_multiplexer
 
 if TYPE_CHECKING:
-    from widgets.graphics.tmux import Pane
+    from widgets.graphics.tmux import TmuxPane
 
 ImageSetting = Literal["auto", "kitty", "iterm2", "sixel", "blocks"]
 _ID_FAMILY = 0xBA
@@ -41,7 +41,7 @@ class ImageSupport:
         self._find_program = find_program
         self._color_system = color_system
         self._known = TerminalFeatures()
-        self._pane: Pane | None = None
+        self._pane: TmuxPane | None = None
         self._failures = 0
         self.is_in_tmux = bool(env.get("TMUX"))
 
@@ -108,7 +108,7 @@ class ImageSupport:
             return False
         from widgets.graphics import tmux  # noqa: PLC0415  (most users are not in tmux)
 
-        pane = await asyncio.to_thread(tmux.ask, program, self._env.get("TMUX_PANE", ""), self._env)
+        pane = await asyncio.to_thread(tmux.ask_tmux, program, self._env.get("TMUX_PANE", ""), self._env)
         self._pane = pane
         if pane.passes and pane.is_in_front and not self._known.has_kitty:
             send(self.wrapped(kitty.query(terminal_replies.QUERY_IMAGE_ID)))
@@ -121,7 +121,7 @@ class ImageSupport:
 
     def wrapped(self, sequence: str) -> str:
         """Wraps a sequence for tmux if necessary, so that it reaches the terminal."""
-        return wrapped(sequence, self._env) if self.is_in_tmux else sequence
+        return wrap_for_multiplexer(sequence, self._env) if self.is_in_tmux else sequence
 
 
 def _best_of(known: TerminalFeatures) -> ImageProtocol:

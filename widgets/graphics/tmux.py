@@ -12,7 +12,7 @@ _TIMEOUT = 2.0
 _VARIABLES = ("HOME", "LANG", "LC_ALL", "LC_CTYPE", "PATH", "TERM", "TMUX", "TMUX_TMPDIR")
 
 
-class Pane(NamedTuple):
+class TmuxPane(NamedTuple):
     """The state of a tmux pane."""
 
     is_in_front: bool
@@ -25,10 +25,10 @@ class Pane(NamedTuple):
     """The terminal's name as reported to tmux."""
 
 
-NO_PANE = Pane(is_in_front=False, is_seen=False, passes=False, terminal="")
+NO_PANE = TmuxPane(is_in_front=False, is_seen=False, passes=False, terminal="")
 
 
-def ask(program: str, pane: str, env: Mapping[str, str]) -> Pane:
+def ask_tmux(program: str, pane: str, env: Mapping[str, str]) -> TmuxPane:
     """Asks tmux about a pane. Takes some milliseconds, so call it in a thread."""
     words = [program, "display-message", "-p", *(("-t", pane) if pane else ()), _FORMAT]
     try:
@@ -48,7 +48,7 @@ def ask(program: str, pane: str, env: Mapping[str, str]) -> Pane:
     except ValueError:
         return NO_PANE
     is_shown = window == "1" and attached != "0"
-    return Pane(
+    return TmuxPane(
         is_in_front=is_shown and active == "1",
         is_seen=is_shown and (active == "1" or zoomed != "1"),
         passes=passes in ("on", "all", "1", "2"),

@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple
 from widgets.fuzzy import Query
 from widgets.lists.rows import ListRow
 
-Order = Literal["given", "best"]
+RankingOrder = Literal["given", "best"]
 
 
 ROUGH_RANKING_FROM = 300
@@ -21,12 +21,12 @@ class VisibleRow(NamedTuple):
     """The positions of matched characters in title and detail."""
 
 
-class Filter:
+class RowFilter:
     """Filters rows; a longer query searches only the matches of the shorter one."""
 
-    def __init__(self, rows: Sequence[ListRow], order: Order = "best") -> None:
+    def __init__(self, rows: Sequence[ListRow], order: RankingOrder = "best") -> None:
         self.rows = rows
-        self.order: Order = order
+        self.order: RankingOrder = order
         self.problem = ""
         self._query = ""
         self._candidates: Sequence[ListRow] = rows

@@ -15,7 +15,7 @@ from textual.scrollbar import ScrollBar
 from textual.strip import Strip
 
 from widgets import textual_internals as textual_inside
-from widgets.line import Line, cells, plain
+from widgets.line import RowBuilder, cells, plain_line
 from widgets.lists.filtering import VisibleRow, matched_positions
 from widgets.lists.rows import ListRow
 from widgets.readable_styles import on_selected_row, readable
@@ -167,7 +167,7 @@ class RowList(ScrollView, can_focus=False):
         at = y + self.scroll_offset.y
         width = self._width
         if not 0 <= at < len(self.shown):
-            line = Line(width, self._style("text", False))
+            line = RowBuilder(width, self._style("text", False))
             if y == 0 and not self.shown:
                 line.add("  " + self.empty, self._style("muted", False))
             return self._whole(line)
@@ -186,27 +186,27 @@ class RowList(ScrollView, can_focus=False):
         """The width of rows; the last column is reserved for the scroll bar."""
         return max(1, self.size.width - 1)
 
-    def _whole(self, line: Line) -> Strip:
+    def _whole(self, line: RowBuilder) -> Strip:
         """Extends a row over the scroll bar's column."""
         line.width = self.size.width
         return line.strip()
 
-    def _draw(self, item: VisibleRow, width: int, *, is_current: bool) -> Line:
+    def _draw(self, item: VisibleRow, width: int, *, is_current: bool) -> RowBuilder:
         row = item.row
         if row.is_heading:
-            line = Line(width, self._style("text", False)).pad(2)
-            line.add(plain(row.title), self._style("heading", False))
+            line = RowBuilder(width, self._style("text", False)).pad(2)
+            line.add(plain_line(row.title), self._style("heading", False))
             edge = min(width, MAX_WIDTH)
-            if (right := plain(row.right)) and cells(right) < edge - line.used:
+            if (right := plain_line(row.right)) and cells(right) < edge - line.used:
                 line.fill_to(edge - cells(right)).add(right, self._style("dim", False))
             return line
         base = self._style("text", is_current)
-        line = Line(width, base)
+        line = RowBuilder(width, base)
         line.add("› " if is_current else "  ", self._style("mark", is_current))
         if self.has_marks:
             line.add("✓ " if row.is_checked else "  ", self._style("success", is_current))
         line.add(row.prefix, self._style("prefix", is_current))
-        right = plain(row.right)
+        right = plain_line(row.right)
         if cells(right) + 1 > line.room // 2:
             right = ""
         edge = min(width, MAX_WIDTH)
@@ -215,16 +215,16 @@ class RowList(ScrollView, can_focus=False):
                 width,
                 max(edge, line.used + _takes(row, self.title_cells, width) + cells(right) + bool(right)),
             )
-        inner = Line(edge - line.used - cells(right) - 1 if right else line.room, base)
+        inner = RowBuilder(edge - line.used - cells(right) - 1 if right else line.room, base)
         self._draw_text(inner, item, is_current=is_current)
         line.take(inner)
         if right:
             line.fill_to(edge - cells(right)).add(right, self._style(row.right_tone, is_current))
         return line.fill_to(width)
 
-    def _draw_text(self, line: Line, item: VisibleRow, *, is_current: bool) -> None:
+    def _draw_text(self, line: RowBuilder, item: VisibleRow, *, is_current: bool) -> None:
         row = item.row
-        title, detail = plain(row.title), plain(row.detail)
+        title, detail = plain_line(row.title), plain_line(row.detail)
         places = item.places or (
             matched_positions(row, self.filter_text, scatters=self.scatters) if self.filter_text else ()
         )
@@ -233,7 +233,7 @@ class RowList(ScrollView, can_focus=False):
         match = self._style("match", is_current)
         tone = "dim" if row.is_disabled else row.tone
         badges = _badge_cells(row)
-        piece = Line(
+        piece = RowBuilder(
             line.room - min(badges, line.room // 2), line.base
         )  # a long title leaves room for the badges
         words = title.rstrip()  # trailing blanks only align columns and may be cut
@@ -245,10 +245,10 @@ class RowList(ScrollView, can_focus=False):
         if self.title_cells and (row.badges or detail):
             line.fill_to(min(self.title_cells, _share(self._width, bool(detail))))
         for badge in row.badges:
-            if line.room - 2 < min(MIN_CUT_CELLS, cells(plain(badge.text))):
+            if line.room - 2 < min(MIN_CUT_CELLS, cells(plain_line(badge.text))):
                 return
             line.add("  ").add_with_diffstat(
-                plain(badge.text),
+                plain_line(badge.text),
                 self._style(badge.tone, is_current),
                 self._style("success", is_current),
                 self._style("error", is_current),
@@ -331,14 +331,14 @@ class RowList(ScrollView, can_focus=False):
 
 def cut_off(rows: RowList, row: ListRow, width: int) -> list[str]:
     """Returns the texts of a row that do not fit into the width."""
-    right = plain(row.right)
+    right = plain_line(row.right)
     room = width - 2 - 2 * rows.has_marks - cells(row.prefix)
     has_right = cells(right) + 1 <= room // 2
     inner = room - (cells(right) + 1 if right and has_right else 0)
     out = [] if has_right or not right else [right]
     if _takes(row, rows.title_cells, width) > inner:
-        title = plain(row.title)
-        rest = plain(row.detail) or " · ".join(plain(badge.text).strip() for badge in row.badges)
+        title = plain_line(row.title)
+        rest = plain_line(row.detail) or " · ".join(plain_line(badge.text).strip() for badge in row.badges)
         has_title = cells(title) <= inner - min(_badge_cells(row), inner // 2)
         out[:0] = filter(None, ("" if has_title else title, rest))
     return out
@@ -346,14 +346,14 @@ def cut_off(rows: RowList, row: ListRow, width: int) -> list[str]:
 
 def _takes(row: ListRow, title_cells: int, width: int) -> int:
     """Returns the cells that a row's text needs without being cut."""
-    title, detail = cells(plain(row.title)), cells(plain(row.detail))
+    title, detail = cells(plain_line(row.title)), cells(plain_line(row.detail))
     if title_cells and (row.badges or detail):
         title = max(title, min(title_cells, _share(width, bool(detail))))
     return title + _badge_cells(row) + (detail + 2 if detail else 0)
 
 
 def _badge_cells(row: ListRow) -> int:
-    return sum(cells(plain(badge.text)) + 2 for badge in row.badges)
+    return sum(cells(plain_line(badge.text)) + 2 for badge in row.badges)
 
 
 def _share(width: int, has_detail: bool) -> int:

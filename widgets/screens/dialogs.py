@@ -21,7 +21,7 @@ from widgets.lists.row_list import RowList
 from widgets.lists.rows import ListRow
 from widgets.screens.preview import Preview, PreviewText, preview_of
 from widgets.screens.screen_parts import KeyHint, KeyHints, RuleTitle
-from widgets.status.input_guard import SHOWN_SECONDS
+from widgets.status.input_guard import MIN_VISIBLE_SECONDS
 from widgets.textual_internals import SheetScreen
 
 GRACE_SECONDS = 0.35
@@ -140,7 +140,7 @@ class QuestionScreen(DialogScreen[ListRow | None]):
 
     def on_mount(self) -> None:
         super().on_mount()
-        self._armed_at = self._clock() + (SHOWN_SECONDS if self._grace else 0.0)
+        self._armed_at = self._clock() + (MIN_VISIBLE_SECONDS if self._grace else 0.0)
         answers = self.query_one("#rows", RowList)
         answers.show(answers.shown)
 

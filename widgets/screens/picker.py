@@ -14,7 +14,7 @@ from textual.widget import Widget
 
 from widgets.editor.line_input import LineInput
 from widgets.line import cells
-from widgets.lists.filtering import Filter, Order, VisibleRow
+from widgets.lists.filtering import RankingOrder, RowFilter, VisibleRow
 from widgets.lists.row_list import RowList
 from widgets.lists.rows import ListRow, spaced
 from widgets.screens.full_row_text import FullRowText
@@ -107,7 +107,7 @@ class PickerScreen(SheetScreen[Picked | None]):
         placeholder: str = "type to filter",
         empty: str | Callable[[Mapping[str, str]], str] = "nothing matches",
         choose: str = "choose",
-        order: Order = "best",
+        order: RankingOrder = "best",
         current: str = "",
         note: str = "",
         preview: Callable[[ListRow], PreviewText] | None = None,
@@ -129,8 +129,8 @@ class PickerScreen(SheetScreen[Picked | None]):
         self._preview = preview
         self._below = below
         self._filters = filters
-        self._filter = Filter(self._rows, order)
-        self._order: Order = order
+        self._filter = RowFilter(self._rows, order)
+        self._order: RankingOrder = order
         self._few = _RowNumbers(may_be=self.IS_SEARCHED and filters and not query and not is_full_height)
 
     # -- calls ---------------------------------------------------------------------------------------------
@@ -162,7 +162,7 @@ class PickerScreen(SheetScreen[Picked | None]):
             return
         keep = current or (self.row.id if self.row else "")
         self._rows = spaced(rows)
-        self._filter = Filter(self._rows, self._order)
+        self._filter = RowFilter(self._rows, self._order)
         self._title = self._title if title is None else title
         self._note = self._note if note is None else note
         self.query_one(RowList).title_cells = self._title_cells()

@@ -11,7 +11,7 @@ from textual.scrollbar import ScrollBar
 from textual.strip import Strip
 
 from widgets import textual_internals as textual_inside
-from widgets.line import Line, cells, plain
+from widgets.line import RowBuilder, cells, plain_line
 from widgets.lists.rows import Tone
 from widgets.readable_styles import readable
 from widgets.transcript.leaves.safe_text import clean, expand_tabs, wrap
@@ -99,7 +99,7 @@ class Preview(ScrollView, can_focus=False):
         self.refresh()
 
     def render_line(self, y: int) -> Strip:
-        line = Line(max(1, self.size.width - 1), self._style("")).pad(2)
+        line = RowBuilder(max(1, self.size.width - 1), self._style("")).pad(2)
         at = y + self.scroll_offset.y
         if at < len(self._rows):
             text, key = self._rows[at]
@@ -128,7 +128,7 @@ def _wrapped(text: PreviewText, width: int, longest: int) -> list[tuple[str, str
     """Returns the wrapped rows of the text, each with its style."""
     rows: list[tuple[str, str]] = []
     if text.title:
-        rows += [(plain(text.title), "title"), ("", "text")]
+        rows += [(plain_line(text.title), "title"), ("", "text")]
     for part in text.parts:
         key = "heading" if part.is_heading else part.tone
         if part.is_heading and rows and rows[-1][0]:

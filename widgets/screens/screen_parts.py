@@ -12,7 +12,7 @@ from textual.widgets import Static
 
 from widgets import textual_internals as textual_inside
 from widgets.key_labels import NO_KEY, key_name
-from widgets.line import Line, cells, plain
+from widgets.line import RowBuilder, cells, plain_line
 from widgets.transcript.leaves.safe_text import crop
 
 
@@ -66,7 +66,7 @@ class KeyHints(Widget):
     def render_line(self, y: int) -> Strip:
         key = self.get_component_rich_style("key-hints--key")
         label = self.get_component_rich_style("key-hints--label")
-        line = Line(self.size.width, self.rich_style).pad(2)
+        line = RowBuilder(self.size.width, self.rich_style).pad(2)
         for number, hint in enumerate(self.fitting(self.size.width)):
             line.add(" · " if number else "", label)
             line.add(_shown_keys(hint.key), key).add(" " + hint.label, label)
@@ -139,12 +139,13 @@ class RuleTitle(Widget):
     def render_line(self, y: int) -> Strip:
         rule = self.get_component_rich_style("rule-title--rule")
         width = self.size.width
-        note = f" {plain(self.note)} " if self.note else ""
-        line = Line(width, self.rich_style)
+        note = f" {plain_line(self.note)} " if self.note else ""
+        line = RowBuilder(width, self.rich_style)
         if self.title:
             first = cells(self.note.split(" · ")[0]) + 4 if self.note else 0
             title = crop(
-                plain(self.title), max(1, min(line.room - 5, max(MIN_TITLE_CELLS, line.room - 5 - first)))
+                plain_line(self.title),
+                max(1, min(line.room - 5, max(MIN_TITLE_CELLS, line.room - 5 - first))),
             )
             line.add("─ ", rule).add_with_diffstat(title, *self._inks("title")).add(" ")
         note = _fitting_note(note, max(0, line.room - 2))

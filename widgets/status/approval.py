@@ -18,7 +18,7 @@ from textual.strip import Strip
 from textual.timer import Timer
 from textual.widget import Widget
 
-from widgets.line import Line
+from widgets.line import RowBuilder
 from widgets.readable_styles import on_selected_row
 from widgets.status.approval_request import (
     ApprovalAnswer,
@@ -31,7 +31,7 @@ from widgets.status.approval_request import (
     typed_answer,
 )
 from widgets.status.approval_rows import CardState, Row, card_rows
-from widgets.status.input_guard import QUIET_SECONDS, InputGuard
+from widgets.status.input_guard import MIN_QUIET_SECONDS, InputGuard
 from widgets.terminal.terminal_driver import AmbiguousAltKey
 
 REPEAT_SECONDS = 2.5
@@ -361,7 +361,9 @@ class ApprovalBar(Widget, can_focus=False):
     def is_intended(self) -> bool:
         """Whether a key counts as an answer. An Alt key that may be Escape and a letter must be pressed twice."""
         now, was_quiet = self._clock(), self.asked is None or self.arming.was_armed
-        is_again = self._doubtful == self._waits_for and now - self._pressed_at >= QUIET_SECONDS and was_quiet
+        is_again = (
+            self._doubtful == self._waits_for and now - self._pressed_at >= MIN_QUIET_SECONDS and was_quiet
+        )
         if not self._doubtful or is_again:
             self._resolve_ambiguity()
             return True
@@ -490,7 +492,7 @@ class ApprovalBar(Widget, can_focus=False):
         )
 
     def render_line(self, y: int) -> Strip:
-        line = Line(self.size.width, self.rich_style, edge=1)
+        line = RowBuilder(self.size.width, self.rich_style, edge=1)
         if self.asked is None or y >= len(self._rows):
             return line.strip()
         mark = "approval--mark-floor" if self.asked.is_dangerous else "approval--mark"

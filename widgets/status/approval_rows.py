@@ -6,7 +6,7 @@ import msgspec
 
 from widgets.diffstat import split_diffstat
 from widgets.key_labels import fitting_hints
-from widgets.line import cells, plain
+from widgets.line import cells, plain_line
 from widgets.status.approval_request import (
     SCOPE_LABELS,
     ApprovalAnswer,
@@ -74,7 +74,7 @@ def _head(asked: ApprovalRequest, width: int) -> Row:
     words = {"staged": "nothing is written yet", "call": f"mode: {asked.mode}"}.get(asked.kind, "")
     right = " · ".join(filter(None, (number, words)))
     danger = "▲ DANGEROUS  " if asked.is_dangerous else ""
-    question = crop(plain(asked.question), max(8, width - cells(danger) - cells(right) - 2))
+    question = crop(plain_line(asked.question), max(8, width - cells(danger) - cells(right) - 2))
     pad = " " * max(2, width - cells(danger + question + right))
     return (("danger", danger), ("title", question), ("muted", pad + right if right else ""))
 
@@ -120,14 +120,14 @@ def _part_rows(asked: ApprovalRequest, width: int) -> list[Row]:
     telling = [part for part in asked.parts if not part.is_harmless]
     telling.sort(key=lambda part: not part.is_dangerous)
     if len(asked.parts) < 2:
-        return [(("muted", f"  {plain(asked.why)}"),)] if asked.why else []
+        return [(("muted", f"  {plain_line(asked.why)}"),)] if asked.why else []
     shown = telling[:MAX_PARTS]
-    longest = min(max((cells(plain(part.text)) for part in shown), default=0), max(12, width // 2 - 4))
+    longest = min(max((cells(plain_line(part.text)) for part in shown), default=0), max(12, width // 2 - 4))
     rows: list[Row] = [
         (
             ("danger", "  ▲ ") if part.is_dangerous else ("warning", "  • "),
-            ("text", crop(plain(part.text), longest).ljust(longest)),
-            ("muted", f"  {plain(part.does)}"),
+            ("text", crop(plain_line(part.text), longest).ljust(longest)),
+            ("muted", f"  {plain_line(part.does)}"),
         )
         for part in shown
     ]
@@ -143,7 +143,7 @@ def _answer_rows(asked: ApprovalRequest, state: CardState) -> list[Row]:
     for index, answer in enumerate(state.answers):
         is_current = index == state.at
         name = "current" if is_current else "text"
-        label = f"{index + 1}  {plain(answer.label)}"
+        label = f"{index + 1}  {plain_line(answer.label)}"
         rows.append(
             (
                 (name, "› " if is_current else "  "),
@@ -176,17 +176,19 @@ def _answer_keys(asked: ApprovalRequest, answer: ApprovalAnswer, state: CardStat
 
 def _rule_rows(asked: ApprovalRequest, state: CardState) -> list[Row]:
     known = {rule.text: rule for rule in asked.rules}
-    longest = max((cells(plain(text)) for text in known), default=0)
+    longest = max((cells(plain_line(text)) for text in known), default=0)
     rows: list[Row] = []
     for index, answer in enumerate(state.answers):
         rule, scope = known[answer.label], answer.scope
         name, mark = ("current", "› ") if index == state.at else ("text", "  ")
         matched = f"matches {rule.answers} of {asked.asked} earlier questions"
         count = matched if asked.asked else "first question"
-        words = plain(rule.words)
+        words = plain_line(rule.words)
         kept = "all projects" if words and scope == "person" else SCOPE_LABELS[scope]
         text = (
-            f"{words} for {kept}" if words else f"{kept:<{_MAX_SCOPE_CELLS}}  {plain(rule.text):<{longest}}"
+            f"{words} for {kept}"
+            if words
+            else f"{kept:<{_MAX_SCOPE_CELLS}}  {plain_line(rule.text):<{longest}}"
         )
         row = f"{mark}{text}"
         room = state.width - cells(row)
@@ -218,7 +220,7 @@ def _key_row(asked: ApprovalRequest, state: CardState, is_low: bool) -> Row:
         return hint_row(((keys.whole, "details"), (keys.enter, "focus"), ("esc", "stop")), name, state.width)
     details = ("/".join(filter(None, ("d", keys.whole))), "details")
     if is_low and asked.kind != "select":
-        letters = [(one.letter, plain(one.label).split(",")[0].lower()) for one in state.answers]
+        letters = [(one.letter, plain_line(one.label).split(",")[0].lower()) for one in state.answers]
         return hint_row((*letters, ("d", "details")), name, state.width)
     hints = (("enter", "choose"), ("↑/↓", "move"), details, (keys.enter, "focus"))
     return hint_row(hints, name, state.width)

@@ -6,7 +6,7 @@ from typing import ClassVar
 from textual.strip import Strip
 from textual.widget import Widget
 
-from widgets.line import Line, plain
+from widgets.line import RowBuilder, plain_line
 from widgets.status.segments import GAP, Segment, bar_text, fitting, size_of
 
 TONES = ("text", "muted", "dim", "accent", "success", "warning", "error")
@@ -34,7 +34,7 @@ class SegmentLine(Widget):
 
     def render_line(self, y: int) -> Strip:
         width = self.size.width
-        line = Line(width, self.rich_style).pad(2)
+        line = RowBuilder(width, self.rich_style).pad(2)
         shown = fitting(self.segments, width - 3)
         left = [segment for segment in shown if not segment.is_right]
         right = [segment for segment in shown if segment.is_right]
@@ -45,14 +45,14 @@ class SegmentLine(Widget):
             self._draw(line, right)
         return line.strip()
 
-    def _draw(self, line: Line, segments: Sequence[Segment]) -> None:
+    def _draw(self, line: RowBuilder, segments: Sequence[Segment]) -> None:
         for number, segment in enumerate(segments):
             style = self.get_component_rich_style(f"segment-line--{segment.tone}")
             line.add(GAP if number else "")
             if segment.bar >= 0:
                 track = self.get_component_rich_style("segment-line--track")
                 line.add(bar_text(segment.bar), style + track).add(" ")
-            line.add(plain(segment.text), style)
+            line.add(plain_line(segment.text), style)
 
 
 class StatusFooter(SegmentLine):

@@ -4,8 +4,8 @@ It must have been completely visible for a while, and no key may have been press
 restarts
 the second period, and so does a time in which the program was blocked."""
 
-SHOWN_SECONDS = 0.6
-QUIET_SECONDS = 0.35
+MIN_VISIBLE_SECONDS = 0.6
+MIN_QUIET_SECONDS = 0.35
 STALLED_SECONDS = 0.5
 """Seconds between two checks after which keys may have accumulated meanwhile."""
 
@@ -43,11 +43,11 @@ class InputGuard:
     def is_armed(self, now: float) -> bool:
         if self._shown_at is None:
             return False
-        return now - self._shown_at >= SHOWN_SECONDS and now - self._key_at >= QUIET_SECONDS
+        return now - self._shown_at >= MIN_VISIBLE_SECONDS and now - self._key_at >= MIN_QUIET_SECONDS
 
     def is_shown_long(self, now: float) -> bool:
         """Whether the question has been visible for long enough, whenever the last key was pressed."""
-        return self._shown_at is not None and now - self._shown_at >= SHOWN_SECONDS
+        return self._shown_at is not None and now - self._shown_at >= MIN_VISIBLE_SECONDS
 
     def _reset_after_stall(self, now: float) -> None:
         if self._looked_at is not None and now - self._looked_at > STALLED_SECONDS:

@@ -12,7 +12,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from widgets.key_labels import fitting_hints, format_hints, hint_parts, key_label
-from widgets.line import Line, plain
+from widgets.line import RowBuilder, plain_line
 from widgets.readable_styles import on_selected_row
 from widgets.textual_internals import keymap_of
 
@@ -110,7 +110,7 @@ class QueueView(Widget, can_focus=True):
         self.refresh()
 
     def render_line(self, y: int) -> Strip:
-        line = Line(self.size.width, self.rich_style, edge=1)
+        line = RowBuilder(self.size.width, self.rich_style, edge=1)
         shown = min(len(self.rows), MAX_ROWS)
         hint = self.get_component_rich_style("queue--hint")
         if y >= shown:
@@ -135,7 +135,7 @@ class QueueView(Widget, can_focus=True):
             )
         line.add("› " if is_current else "  ", hint).add(_LABELS[row.kind].ljust(9), label)
         images = f"[{row.image_count} image{'s' if row.image_count > 1 else ''}] " if row.image_count else ""
-        return line.add(images + plain(row.text), style).strip()
+        return line.add(images + plain_line(row.text), style).strip()
 
     def _keys(self) -> str:
         """Returns the key hints while the queue has the focus."""

@@ -5,7 +5,7 @@ from functools import lru_cache
 
 import msgspec
 
-from widgets.line import cells, plain
+from widgets.line import cells, plain_line
 from widgets.lists.rows import Tone
 from widgets.transcript.leaves.safe_text import crop
 
@@ -41,7 +41,7 @@ def bar_text(share: float) -> str:
 
 @lru_cache(maxsize=256)
 def _size(text: str) -> int:
-    return cells(plain(text))
+    return cells(plain_line(text))
 
 
 def size_of(segment: Segment) -> int:
@@ -75,7 +75,7 @@ def _longer_again(left: list[Segment], whole: Mapping[str, Segment], width: int)
         room = width - _total(left) + size_of(segment)
         longer = whole[segment.id]
         if longer.is_elastic and segment.text != longer.text:
-            longer = msgspec.structs.replace(longer, text=crop(plain(longer.text), room))
+            longer = msgspec.structs.replace(longer, text=crop(plain_line(longer.text), room))
         if size_of(longer) <= room:
             left[left.index(segment)] = longer
     return left

@@ -12,7 +12,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from widgets import textual_internals as textual_inside
-from widgets.line import Line, cells, plain
+from widgets.line import RowBuilder, cells, plain_line
 
 SideTone = Literal["text", "muted", "dim", "accent", "success", "warning", "error"]
 _PARTS = ("text", "muted", "dim", "accent", "success", "warning", "error", "title", "rule")
@@ -65,7 +65,7 @@ class SidePanel(Widget):
         return super().render_lines(crop)
 
     def render_line(self, y: int) -> Strip:
-        line = Line(self.size.width, self.rich_style, edge=1).add("│ ", self._style("rule"))
+        line = RowBuilder(self.size.width, self.rich_style, edge=1).add("│ ", self._style("rule"))
         if y < len(self._drawn):
             self._draw(line, self._drawn[y])
         return line.strip()
@@ -89,17 +89,17 @@ class SidePanel(Widget):
             shares[shares.index(max(shares))] -= 1
         return shares
 
-    def _draw(self, line: Line, shown: SideSection | SideRow | None) -> None:
+    def _draw(self, line: RowBuilder, shown: SideSection | SideRow | None) -> None:
         match shown:
             case SideSection():
-                line.add(plain(shown.title), self._style("title"))
+                line.add(plain_line(shown.title), self._style("title"))
                 styles = (self._style(tone) for tone in ("muted", "success", "error"))
-                line.add_with_diffstat(f"  {plain(shown.note)}" if shown.note else "", *styles)
+                line.add_with_diffstat(f"  {plain_line(shown.note)}" if shown.note else "", *styles)
             case SideRow():
                 figures = sum(cells(text) + 1 for text, _ in shown.figures)
-                words = Line(max(1, line.room - figures), line.base)
+                words = RowBuilder(max(1, line.room - figures), line.base)
                 words.add(f"{shown.mark} " if shown.mark else "", self._style(shown.tone))
-                words.add(plain(shown.text), self._style(shown.tone), keep_end=shown.is_path)
+                words.add(plain_line(shown.text), self._style(shown.tone), keep_end=shown.is_path)
                 line.take(words)
                 line.fill_to(line.width - 1 - figures)
                 for text, tone in shown.figures:

@@ -14,14 +14,14 @@ import msgspec
 
 from widgets.editor.chips import Attachment
 from widgets.editor.images import image_bytes
-from widgets.terminal.terminal_control import wrapped
+from widgets.terminal.terminal_control import wrap_for_multiplexer
 
 MAX_OSC52_CHARS = 74_000
 """The maximum base64 length that common terminals accept; they cut or drop longer text."""
 TIMEOUT = 3.0
 
 
-class Copied(msgspec.Struct, frozen=True, kw_only=True):
+class CopyOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """The outcome of a copy. `sent`: the text was sent to the terminal, which never confirms it."""
 
     by: str = ""
@@ -45,7 +45,7 @@ def osc52(text: str, env: Mapping[str, str] = os.environ, *, target: str = "c") 
     """Returns the sequence that sets the terminal's clipboard (`c`) or selection (`p`); empty if the
     text is too long."""
     data = base64.b64encode(text.encode(errors="replace")).decode()
-    return wrapped(f"\x1b]52;{target};{data}\x1b\\", env) if len(data) <= MAX_OSC52_CHARS else ""
+    return wrap_for_multiplexer(f"\x1b]52;{target};{data}\x1b\\", env) if len(data) <= MAX_OSC52_CHARS else ""
 
 
 def copy(
@@ -55,7 +55,7 @@ def copy(
     fallback: Path,
     env: Mapping[str, str] = os.environ,
     find: Callable[[str], str | None] = shutil.which,
-) -> Copied:
+) -> CopyOutcome:
     """Copies by every available way. `write` sends to the terminal; `fallback` is the file for when
     there is no clipboard; `env`: the environment, also passed to programs.
 
@@ -70,13 +70,13 @@ def copy(
     if write is not None and sequence:
         write(sequence)
     if by or sequence:
-        return Copied(by=by, sent=bool(sequence))
+        return CopyOutcome(by=by, sent=bool(sequence))
     try:
         fallback.parent.mkdir(parents=True, exist_ok=True)
         fallback.write_text(text, encoding="utf-8", errors="replace")
     except OSError:
-        return Copied()
-    return Copied(path=fallback)
+        return CopyOutcome()
+    return CopyOutcome(path=fallback)
 
 
 def paste(

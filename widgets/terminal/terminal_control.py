@@ -17,7 +17,7 @@ import msgspec
 from textual.app import App
 
 from tools.patterns import late
-from widgets.line import plain
+from widgets.line import plain_line
 from widgets.textual_internals import driver_of
 
 Method = Literal["auto", "bell", "off", "osc9", "osc99", "osc777"]
@@ -34,7 +34,7 @@ RESTORE = (
 """Resets every mode that a full-screen program may have set, for unexpected exits."""
 
 
-def wrapped(sequence: str, env: Mapping[str, str] = os.environ) -> str:
+def wrap_for_multiplexer(sequence: str, env: Mapping[str, str] = os.environ) -> str:
     """Wraps a sequence so that tmux or screen passes it to the terminal."""
     if env.get("TMUX"):
         return "\x1bPtmux;" + sequence.replace("\x1b", "\x1b\x1b") + END
@@ -63,12 +63,14 @@ def notification_sequence(method: Method, title: str, body: str, env: Mapping[st
         case "off":
             return ""
         case "osc9":
-            return wrapped(f"\x1b]9;{title}: {body}{END}", env)
+            return wrap_for_multiplexer(f"\x1b]9;{title}: {body}{END}", env)
         case "osc777":
-            return wrapped(f"\x1b]777;notify;{title.replace(';', ',')};{body}{END}", env)
+            return wrap_for_multiplexer(f"\x1b]777;notify;{title.replace(';', ',')};{body}{END}", env)
         case "osc99":
             first = f"\x1b]99;i=bayou:d=0;{title}{END}"
-            return wrapped(first, env) + wrapped(f"\x1b]99;i=bayou:d=1:p=body;{body}{END}", env)
+            return wrap_for_multiplexer(first, env) + wrap_for_multiplexer(
+                f"\x1b]99;i=bayou:d=1:p=body;{body}{END}", env
+            )
         case _:
             return BELL
 
@@ -179,7 +181,7 @@ _GOTO = late(r"(code(-insiders)?|codium|cursor|windsurf)\Z")
 """Editors that accept `FILE:LINE` after `--goto`."""
 
 
-def opened_at(command: list[str], path: Path, line: int) -> list[str]:
+def command_at_line(command: list[str], path: Path, line: int) -> list[str]:
     """Returns the command that opens a file at a line, if the editor is known to support it."""
     name = Path(command[0]).name.removesuffix(".exe")
     if _AT_LINE.match(name):
@@ -197,7 +199,7 @@ def open_externally(
     """Opens a file in another program, started with `env`, while bayou is suspended; returns an error
     or an empty text."""
     with app.suspend():  # no exception may be raised inside, or the terminal would not be taken back
-        code, problem = _run(opened_at(command, path, line), env)
+        code, problem = _run(command_at_line(command, path, line), env)
     app.refresh(layout=True)
     if problem:
         return f"{command[0]} cannot be started: {problem}. Set another editor in $EDITOR."
@@ -213,4 +215,4 @@ def _run(command: list[str], env: Mapping[str, str]) -> tuple[int, str]:
 
 
 def _safe(text: str, longest: int) -> str:
-    return plain(text)[:longest]
+    return plain_line(text)[:longest]

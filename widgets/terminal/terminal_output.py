@@ -20,7 +20,7 @@ from textual.strip import Strip
 
 from tools.patterns import late
 from widgets.graphics.image_overlay import ImageOverlay
-from widgets.terminal.written_runs import Row, Run
+from widgets.terminal.written_runs import Row, WrittenRun
 from widgets.textual_internals import (
     ChopsUpdate,
     CompositorUpdate,
@@ -119,7 +119,7 @@ class OutputDiff:
             out.append(_move_to(x, y))
             for strip in strips:
                 end = x + strip.cell_length
-                row[x] = Run(x, end, strip)
+                row[x] = WrittenRun(x, end, strip)
                 out.append(_encoded(strip, system))
                 x = end
             self._rows[y] = row
@@ -149,7 +149,7 @@ class OutputDiff:
                 _write(row, run)
         return out
 
-    def _scroll(self, move: "Move", wanted: dict[int, list[Run]], out: list[str]) -> None:
+    def _scroll(self, move: "MovedRows", wanted: dict[int, list[WrittenRun]], out: list[str]) -> None:
         """Scrolls rows in the terminal and in memory; rows that must not move are requested again."""
         rows = self._rows
         count = abs(move.up)
@@ -167,7 +167,7 @@ class OutputDiff:
                     covered.append(run)
 
 
-class Move(NamedTuple):
+class MovedRows(NamedTuple):
     """Rows of the screen that moved up or down."""
 
     top: int
@@ -176,7 +176,7 @@ class Move(NamedTuple):
     """The number of rows upwards; negative for downwards."""
 
 
-def find_move(rows: dict[int, Row], wanted: dict[int, list[Run]]) -> Move | None:
+def find_move(rows: dict[int, Row], wanted: dict[int, list[WrittenRun]]) -> MovedRows | None:
     """Returns a move if most of the wanted rows are already on the screen at another height."""
     if len(wanted) < 2 * _MIN_MOVED_ROWS:
         return None
@@ -203,10 +203,10 @@ def find_move(rows: dict[int, Row], wanted: dict[int, list[Run]]) -> Move | None
     top, bottom = min(wanted), max(wanted) + 1
     if bottom - top != len(wanted) or abs(up) >= bottom - top or not _is_known(rows, top, bottom, wanted):
         return None
-    return Move(top, bottom, up)
+    return MovedRows(top, bottom, up)
 
 
-def _is_known(rows: dict[int, Row], top: int, bottom: int, wanted: dict[int, list[Run]]) -> bool:
+def _is_known(rows: dict[int, Row], top: int, bottom: int, wanted: dict[int, list[WrittenRun]]) -> bool:
     """Returns whether every cell of these rows is either wanted or remembered, so that it can be
     restored."""
     width = max((run.end for y in range(top, bottom) for run in rows.get(y, {}).values()), default=0)
@@ -226,7 +226,7 @@ def _is_known(rows: dict[int, Row], top: int, bottom: int, wanted: dict[int, lis
     return True
 
 
-def _is_cut(row: Row, runs: Iterable[Run]) -> bool:
+def _is_cut(row: Row, runs: Iterable[WrittenRun]) -> bool:
     """Returns whether a remembered run is only partly covered, so that it could not be restored."""
     wanted = list(runs)
     for known in row.values():
@@ -238,9 +238,9 @@ def _is_cut(row: Row, runs: Iterable[Run]) -> bool:
     return False
 
 
-def _wanted(update: ChopsUpdate) -> dict[int, list[Run]]:
+def _wanted(update: ChopsUpdate) -> dict[int, list[WrittenRun]]:
     """Returns the runs that an update contains, by row."""
-    wanted: dict[int, list[Run]] = {}
+    wanted: dict[int, list[WrittenRun]] = {}
     for y, x1, x2 in update.spans:
         runs = wanted.get(y)
         is_fresh = runs is None
@@ -253,18 +253,18 @@ def _wanted(update: ChopsUpdate) -> dict[int, list[Run]]:
                 continue
             if end > x2:
                 strip = strip.crop(0, x2 - x)
-            runs.append(Run(x, min(end, x2), strip))
+            runs.append(WrittenRun(x, min(end, x2), strip))
     return wanted
 
 
-def _write(row: Row, run: Run) -> None:
+def _write(row: Row, run: WrittenRun) -> None:
     """Remembers a run, and forgets the runs that it covers."""
     for known in [known for known in row.values() if known.x < run.end and known.end > run.x]:
         del row[known.x]
     row[run.x] = run
 
 
-def changed_part(known: Run, run: Run) -> tuple[int, Strip] | None:
+def changed_part(known: WrittenRun, run: WrittenRun) -> tuple[int, Strip] | None:
     """Returns where two runs of the same cells begin to differ, and the new cells; None if it is
     safer to send everything.
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 from textual.strip import Strip
 
 
-class Run(NamedTuple):
+class WrittenRun(NamedTuple):
     """Cells of a row that were written together."""
 
     x: int
@@ -13,5 +13,5 @@ class Run(NamedTuple):
     strip: Strip
 
 
-Row = dict[int, Run]
+Row = dict[int, WrittenRun]
 """The runs of a row by their start column; they do not overlap."""

@@ -23,7 +23,7 @@ from widgets.transcript.pointing import (
     name_at,
     place_at,
     selection_between,
-    span,
+    selection_in_block,
     word_at,
 )
 from widgets.transcript.viewport import Viewport
@@ -174,7 +174,7 @@ class Mouse:
             start = text.rfind("\n", 0, place.offset) + 1
             end = text.find("\n", place.offset)
             end = end if end >= 0 else len(text)
-        self._set_selection(span(place.block, start, end))
+        self._set_selection(selection_in_block(place.block, start, end))
 
     def _set_selection(self, selection: Selection) -> None:
         self._widget.screen.selections = {self._widget: selection}

@@ -154,6 +154,6 @@ def selection_between(one: TextPlace, other: TextPlace) -> Selection:
     return Selection(Offset(first.offset, first.block), Offset(last.offset + 1, last.block))
 
 
-def span(index: int, start: int, end: int) -> Selection:
+def selection_in_block(index: int, start: int, end: int) -> Selection:
     """Returns a selection within one block."""
     return Selection(Offset(start, index), Offset(end, index))

@@ -17,7 +17,7 @@ from widgets.transcript.viewport import Viewport
 
 if TYPE_CHECKING:
     from widgets.transcript.item import Item
-    from widgets.transcript.markdown.live_reply import Sort
+    from widgets.transcript.markdown.live_reply import ReplyPartKind
 
 FRAME_SECONDS = 1 / 30
 MIN_PAUSE_FACTOR = 5
@@ -65,7 +65,7 @@ class StreamedBlocks:
     def begin(self, item: Item) -> None:
         self._live[item.block.id] = item
 
-    def append(self, block_id: str, sort: Sort, delta: str) -> None:
+    def append(self, block_id: str, sort: ReplyPartKind, delta: str) -> None:
         """Stores the delta; it is applied in the next frame."""
         item = self._live.get(block_id)
         if item is None or item.live is None or not delta:

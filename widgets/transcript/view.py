@@ -28,7 +28,7 @@ from widgets.transcript.markdown.diagram import Diagrams
 from widgets.transcript.mouse import Mouse
 from widgets.transcript.overlay import Overlay
 from widgets.transcript.painting.painter import Painter
-from widgets.transcript.painting.scrollbar import MarkedScrollBar, Thumb
+from widgets.transcript.painting.scrollbar import MarkedScrollBar, ScrollBarUpdater
 from widgets.transcript.painting.style_lookup import COMPONENTS, CurrentStyles
 from widgets.transcript.pointing import selected_text
 from widgets.transcript.searching.finder import Finder
@@ -68,7 +68,7 @@ class Transcript(ScrollView, can_focus=True):
         self.column = Column()
         self.overlay = Overlay()
         look = CurrentStyles(self)
-        thumb = Thumb(self, self.column, self.overlay.search, look)
+        thumb = ScrollBarUpdater(self, self.column, self.overlay.search, look)
         self.viewport = Viewport(self, self.column, self.overlay, thumb)
         self.painter = Painter(self, self.column, self.viewport, self.overlay, look)
         self.finder = Finder(self.column, self.viewport, self.overlay.search, thumb, self.post_message)

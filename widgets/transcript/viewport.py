@@ -15,7 +15,7 @@ from widgets import textual_internals as textual_inside
 from widgets.transcript import messages
 from widgets.transcript.column import Anchor, Column, RowInSight, first_row, prompts_in_view, refresh_block
 from widgets.transcript.overlay import Overlay
-from widgets.transcript.painting.scrollbar import Thumb
+from widgets.transcript.painting.scrollbar import ScrollBarUpdater
 
 if TYPE_CHECKING:
     from widgets.transcript.item import Item
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class Viewport:
     """The scroll position and visible rows of a transcript."""
 
-    def __init__(self, widget: ScrollView, column: Column, overlay: Overlay, thumb: Thumb) -> None:
+    def __init__(self, widget: ScrollView, column: Column, overlay: Overlay, thumb: ScrollBarUpdater) -> None:
         self._widget = widget
         self._column = column
         self._overlay = overlay

@@ -17,7 +17,7 @@ from app.resources.prompt_templates import PromptTemplates, find_prompts
 from app.values.user_errors import FileError
 
 if TYPE_CHECKING:
-    from app.engine.commands.results import CommandInfo
+    from app.engine.commands.response_data import CommandInfo
 
 
 class SessionResources:

@@ -18,14 +18,14 @@ from app.assembly.options import Options, UsageError
 from app.cli.change_folder import current_folder
 from app.exit_codes import INTERRUPTED
 from app.printing import print_json, print_line, print_note
-from app.providers.contract import StreamOptions
 from app.providers.credentials import CredentialError, Credentials
+from app.providers.model_stream import StreamOptions
 from app.providers.models.catalogue import ModelCatalogue
 from app.providers.models.known_providers import PROVIDERS
 from app.providers.models.model_names import ModelNotFound, select_model
 from app.providers.registry import Registry
-from app.providers.signin.checking import Check, KeyChecker
 from app.providers.signin.interface import SignIn
+from app.providers.signin.key_check import Check, KeyChecker
 from app.resources.paths import Paths, docs_dir
 from app.resources.private_folders import make_folders_private
 from app.resources.settings.effective_settings import EffectiveSettings

@@ -13,7 +13,7 @@ from app.printing import print_line, print_text
 from app.providers.credentials import Credentials
 from app.providers.models.catalogue import ModelCatalogue
 from app.resources.paths import Paths
-from app.sessions.library import newest_sessions
+from app.sessions.session_library import newest_sessions
 
 _USAGE = """\
 bayou completions bash     print a script for bash: add to ~/.bashrc  eval "$(bayou completions bash)"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from app.assembly.options import UsageError
 from app.cli.change_folder import current_folder
-from app.engine.core.options import SessionOptions
+from app.engine.core.session_options import SessionOptions
 from app.engine.secrets.known_secrets import SecretSources
 from app.engine.secrets.session_mask import SessionMask
 from app.engine.tree.session_export import export_session, masked_entries
@@ -14,8 +14,8 @@ from app.printing import print_line, print_problem, print_text
 from app.resources.paths import Paths
 from app.resources.settings.effective_settings import EffectiveSettings
 from app.sessions.errors import SessionError
-from app.sessions.library import find
-from app.sessions.log import SessionLog
+from app.sessions.session_library import find
+from app.sessions.session_log import SessionLog
 
 USAGE = (
     "usage: bayou export SESSION [FILE]\n\nWrites a session to a file without opening it. "

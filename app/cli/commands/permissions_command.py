@@ -16,8 +16,8 @@ from app.cli.commands.folder_rules import folder_rules
 from app.engine.permissions.permission_context import mode_of
 from app.engine.sandbox.command_context import CommandContext
 from app.engine.sandbox.sandboxes import is_sandbox_usable
-from app.permits.decide import CallDecision, PermissionPolicy, decide
-from app.permits.tools import CallRequest, judge_call
+from app.permits.permission_decisions import CallDecision, PermissionPolicy, decide_call
+from app.permits.tool_call_judge import CallRequest, judge_call
 from app.printing import print_json, print_line, print_problem, print_text
 from app.resources.paths import Paths
 from tools.effects import Effects, Program
@@ -125,7 +125,7 @@ def _judge(paths: Paths) -> Callable[[str], CallDecision]:
     def judge(command: str) -> CallDecision:
         line = Program(language="shell", code=command, folder=place.folder)
         verdict = judge_call(CallRequest(tool="bash", effects=Effects(runs=line)), place)
-        return decide(verdict, "bash", policy, place)
+        return decide_call(verdict, "bash", policy, place)
 
     return judge
 

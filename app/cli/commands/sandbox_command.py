@@ -10,7 +10,7 @@ import msgspec
 from app.assembly.options import UsageError
 from app.cli.change_folder import current_folder
 from app.cli.commands.folder_rules import folder_rules
-from app.engine.core.options import SessionOptions, shell_settings
+from app.engine.core.session_options import SessionOptions, shell_settings
 from app.engine.sandbox.command_context import CommandContext
 from app.engine.sandbox.sandbox_texts import state_lines
 from app.engine.sandbox.sandboxes import Sandboxes, SandboxState

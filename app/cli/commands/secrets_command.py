@@ -11,7 +11,7 @@ import msgspec
 
 from app.assembly.options import UsageError
 from app.cli.change_folder import current_folder
-from app.engine.core.options import SessionOptions
+from app.engine.core.session_options import SessionOptions
 from app.engine.secrets.known_secrets import SecretSources
 from app.engine.secrets.session_mask import SessionMask, custom_patterns
 from app.printing import print_data, print_json, print_line, print_problem, print_text

@@ -7,17 +7,17 @@ import msgspec
 
 from app.assembly.options import UsageError
 from app.cli.change_folder import current_folder
-from app.engine.files.restore import RESTORE_MESSAGE_TYPE, restore_text
+from app.engine.files.file_restorer import RESTORE_MESSAGE_TYPE, restore_text
 from app.engine.tree.session_paths import SessionPaths
 from app.printing import print_json, print_line, print_problem, print_text
 from app.resources.paths import Paths
 from app.resources.settings.effective_settings import EffectiveSettings
 from app.sessions.errors import SessionError
-from app.sessions.library import find, latest
-from app.sessions.log import SessionLog
-from app.undo.blobs import UndoConfig
-from app.undo.images import RESTORED_ENTRY_TYPE, Choice, RestoredData, as_data, decode_changes
-from app.undo.plan import RestoreFileRow, RestorePlan
+from app.sessions.session_library import find, latest
+from app.sessions.session_log import SessionLog
+from app.undo.change_records import RESTORED_ENTRY_TYPE, RestoreChoice, RestoredData, as_data, decode_changes
+from app.undo.content_store import UndoConfig
+from app.undo.restore_plan import RestoreFileRow, RestorePlan
 from app.undo.session_undo import SessionUndo, open_undo, restored_text
 from app.values.entries import CustomEntry, CustomMessageEntry
 from app.values.user_errors import UserError
@@ -37,7 +37,7 @@ _USAGE = (
     "changes in each file\n  --yes         restore the files\n  --json        print the "
     "preview, or the result, as JSON\n"
 )
-_CHOICES: dict[str, Choice] = {"--take": "restore", "--merge": "merge", "--keep": "keep"}
+_CHOICES: dict[str, RestoreChoice] = {"--take": "restore", "--merge": "merge", "--keep": "keep"}
 _STATE_MARKS = {"ready": "✓", "conflict": "!", "unheld": "·", "refused": "·", "same": " "}
 
 
@@ -48,7 +48,7 @@ class _UndoArguments(msgspec.Struct, kw_only=True):
     last: int = 1
     redo: bool = False
     to: str | None = None
-    choices: dict[str, Choice] = msgspec.field(default_factory=dict)
+    choices: dict[str, RestoreChoice] = msgspec.field(default_factory=dict)
     yes: bool = False
     json: bool = False
     diff: bool = False

@@ -21,11 +21,11 @@ from app.sessions.index.usage import (
     UsagePart,
     UsageReport,
     UsageSum,
-    grouped,
-    since,
-    total,
+    group_usage,
+    recent_parts,
+    sum_parts,
 )
-from app.sessions.library import usage_in
+from app.sessions.session_library import usage_in
 from app.values.usage import format_dollars
 from tools.amounts import bar, percentage, pluralized, tokens
 
@@ -57,14 +57,14 @@ def run(words: list[str]) -> int:
     paths = Paths.from_env(os.environ, current_folder())
     named = EffectiveSettings(paths).settings.sessions.session_dir
     found = usage_in(Path(named).expanduser() if named else paths.sessions_dir, paths.cache_dir)
-    parts = list(found.parts) if wanted.days is None else since(found.parts, wanted.days, date.today())
+    parts = list(found.parts) if wanted.days is None else recent_parts(found.parts, wanted.days, date.today())
     if wanted.json:
         print_json(_as_data(parts, found))
         return 0
     ways = GROUPINGS if wanted.by is None else (wanted.by,)
-    lines = [_told(total(parts))]
+    lines = [_told(sum_parts(parts))]
     for by in ways if parts else ():
-        lines += ["", *_table(grouped(parts, by), by, None if wanted.by else _MAX_ROWS, paths.home)]
+        lines += ["", *_table(group_usage(parts, by), by, None if wanted.by else _MAX_ROWS, paths.home)]
     print_line("\n".join(lines))
     for one in found.left_out:
         print_problem(f"skipped: {_place(one)}: {one.why}")
@@ -147,10 +147,10 @@ def _place(one: SkippedUsage) -> str:
 
 def _as_data(parts: list[UsagePart], found: UsageReport) -> dict[str, Any]:
     return {
-        "total": _figures(total(parts)),
-        "days": [{"day": one.id, **_figures(one.used)} for one in grouped(parts, "day")],
-        "models": [{"model": one.id, **_figures(one.used)} for one in grouped(parts, "model")],
-        "projects": [{"project": one.id, **_figures(one.used)} for one in grouped(parts, "project")],
+        "total": _figures(sum_parts(parts)),
+        "days": [{"day": one.id, **_figures(one.used)} for one in group_usage(parts, "day")],
+        "models": [{"model": one.id, **_figures(one.used)} for one in group_usage(parts, "model")],
+        "projects": [{"project": one.id, **_figures(one.used)} for one in group_usage(parts, "project")],
         "sessions": [
             {
                 "id": one.session.id,
@@ -159,7 +159,7 @@ def _as_data(parts: list[UsagePart], found: UsageReport) -> dict[str, Any]:
                 "file": one.id,
                 **_figures(one.used),
             }
-            for one in grouped(parts, "session")
+            for one in group_usage(parts, "session")
             if one.session is not None
         ],
         "leftOut": [

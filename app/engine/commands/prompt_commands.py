@@ -1,21 +1,21 @@
 """Commands that send one of bayou's built-in prompts."""
 
-from app.engine.commands.base import command
-from app.engine.commands.written_prompts import init_prompt, review_prompt
-from app.engine.prompts import Disposition
+from app.engine.commands.builtin_prompts import init_prompt, review_prompt
+from app.engine.commands.session_command import session_command
+from app.engine.prompt_submission import PromptDisposition
 from app.engine.session import Session
 
 
-@command("Draft an AGENTS.md, or bring it up to date", answer="disposition")
-async def init_context(session: Session) -> Disposition:
+@session_command("Draft an AGENTS.md, or bring it up to date", answer="disposition")
+async def init_context(session: Session) -> PromptDisposition:
     return await _send_prompt(session, await init_prompt(session))
 
 
-@command("Review what is not committed, or a branch", answer="disposition")
-async def review(session: Session, what: str = "") -> Disposition:
+@session_command("Review what is not committed, or a branch", answer="disposition")
+async def review(session: Session, what: str = "") -> PromptDisposition:
     return await _send_prompt(session, await review_prompt(session, what))
 
 
-async def _send_prompt(session: Session, text: str) -> Disposition:
+async def _send_prompt(session: Session, text: str) -> PromptDisposition:
     """Behind what is under way."""
     return await session.prompt(text, while_running="follow_up", expand=False)

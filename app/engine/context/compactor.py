@@ -14,17 +14,17 @@ from app.compaction.compaction_plan import CompactionPlan, NothingToCompact, pla
 from app.compaction.context_meter import ContextLimits, estimate_tokens
 from app.compaction.summary import WrittenSummary, write_summary
 from app.compaction.touched_files import FilesOfCall, extension_details, files_of
-from app.engine.context.summariser import Source, Summariser, SummaryCancelled, SummaryFailed
+from app.engine.context.summariser import Summariser, SummaryCancelled, SummaryFailed, SummarySource
 from app.engine.core.cancellable_task import CancellableTask
 from app.engine.core.conversation import Conversation
 from app.engine.core.event_bus import EventBus
 from app.engine.core.hook_results import CompactionReason
 from app.engine.core.hooks import Hooks
 from app.engine.core.model_choice import ModelChoice
-from app.engine.core.options import SessionOptions
+from app.engine.core.session_options import SessionOptions
 from app.engine.core.usage_totals import UsageTotals
 from app.engine.models.prompt_cache import PromptCache
-from app.providers.classify import Failure
+from app.providers.failure_kinds import Failure
 from app.values.content import text_of
 from app.values.entries import CompactionEntry, Entry
 from app.values.events import (
@@ -57,18 +57,18 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
     """Keeps one session's context below the model's window."""
 
     conversation: Conversation
-    account: UsageTotals
+    usage_totals: UsageTotals
     choice: ModelChoice
     options: SessionOptions
     summariser: Summariser
     hooks: Hooks
-    telling: EventBus
+    event_bus: EventBus
     cache: PromptCache
     classify: Callable[[AssistantMessage], Failure]
     files_of_call: FilesOfCall
     behind: Callable[[str], str] = str
     """Appends the text that has to follow a summary verbatim, such as the todo list."""
-    underway: CancellableTask = msgspec.field(default_factory=CancellableTask)
+    running_task: CancellableTask = msgspec.field(default_factory=CancellableTask)
     _has_recovered: bool = False
     _is_stuck: bool = False
     _is_auto_paused: bool = False
@@ -88,7 +88,9 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
         """Whether the context uses tokens reserved for the answer. Takes constant time in the length of the
         session."""
         model = self.choice.model
-        return model is not None and self.limits.is_full(self.account.context_tokens, model.context_window)
+        return model is not None and self.limits.is_full(
+            self.usage_totals.context_tokens, model.context_window
+        )
 
     def on_prompt(self) -> None:
         """Allows one recovery from an overflow for the new prompt."""
@@ -148,7 +150,7 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
 
     async def _recover(self, message: AssistantMessage) -> bool:
         if self._mode != "auto":
-            self.telling.notify(
+            self.event_bus.notify(
                 f"The context was not compacted: compaction {_MODE_TEXT[self._mode]} (compaction.mode in "
                 "/settings). /compact compacts now; /tree goes back to an earlier point."
                 + self._largest_messages_text(),
@@ -156,7 +158,7 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
             )
             return False
         if self._has_recovered:
-            self.telling.notify(
+            self.event_bus.notify(
                 "Context overflow recovery failed after one compact-and-retry attempt."
                 + self._largest_messages_text(),
                 "error",
@@ -168,7 +170,7 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
         except NothingToCompact as problem:
             await self._warn_stuck(f"Compaction failed: {problem}.", has_failed=True)
             return False
-        await self.telling.publish(EntryAppended(entry=self.conversation.omit(message.id)))
+        await self.event_bus.publish(EntryAppended(entry=self.conversation.omit(message.id)))
         return await self._make_room("overflow", will_retry=True)
 
     async def compact(
@@ -186,12 +188,12 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
         with self._start_task() as abort:
             forget = run.on_set(abort.set) if run is not None else lambda: None
             try:
-                await self.telling.publish(CompactionStart(reason=reason))
+                await self.event_bus.publish(CompactionStart(reason=reason))
                 result = self._apply(
                     draft or await self._make_draft(reason, instructions, abort, "compaction", will_retry)
                 )
             except (NothingToCompact, SummaryFailed) as problem:
-                await self.telling.publish(
+                await self.event_bus.publish(
                     CompactionEnd(
                         reason=reason,
                         aborted=isinstance(problem, SummaryCancelled),
@@ -202,7 +204,7 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
             finally:
                 forget()
         self._is_auto_paused = False
-        await self.telling.publish(CompactionEnd(reason=reason, result=result, will_retry=will_retry))
+        await self.event_bus.publish(CompactionEnd(reason=reason, result=result, will_retry=will_retry))
         self.cache.warn_if_dropped("compaction")
         await self._guard_against_loops()
         return result
@@ -213,7 +215,7 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
         try:
             preparation = await self._prepared(first_kept_entry_id)
         except NothingToCompact as problem:
-            self.telling.notify(f"An extension's compaction was ignored: {problem}", "warning")
+            self.event_bus.notify(f"An extension's compaction was ignored: {problem}", "warning")
             return False
         draft = CompactionDraft(preparation=preparation, written=WrittenSummary(text=summary), from_hook=True)
         try:
@@ -228,9 +230,9 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
             return await self._make_draft("manual", instructions, abort, "preview")
 
     def _start_task(self) -> AbstractContextManager[Abort]:
-        if self.underway.is_running:
+        if self.running_task.is_running:
             raise NothingToCompact("Compaction is already in progress")
-        return self.underway.begun()
+        return self.running_task.begun()
 
     def _apply(self, draft: CompactionDraft) -> CompactionResult:
         if not draft.written.text.strip():
@@ -249,7 +251,7 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
         prepared = plan_compaction(
             log.recent_path() if first_kept_entry_id is None else log.path_to(),
             self.limits,
-            self.account.context_tokens,
+            self.usage_totals.context_tokens,
             first_kept_entry_id=first_kept_entry_id,
         )
         if prepared.previous_summary is None:
@@ -288,12 +290,12 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
         )
         conversation.record_state(msgspec.structs.replace(entry, system_message=system))
         conversation.reload()
-        self.telling.context_changed()
+        self.event_bus.context_changed()
         return CompactionResult(
             summary=summary,
             first_kept_entry_id=entry.first_kept_entry_id,
             tokens_before=preparation.tokens_before,
-            estimated_tokens_after=self.account.context_tokens,
+            estimated_tokens_after=self.usage_totals.context_tokens,
             usage=written.usage,
             details=entry.details,
         )
@@ -303,7 +305,7 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
         reason: CompactionReason,
         instructions: str | None,
         abort: Abort,
-        source: Source,
+        source: SummarySource,
         will_retry: bool = False,
     ) -> CompactionDraft:
         preparation = await self._prepared()
@@ -323,7 +325,7 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
         return CompactionDraft(preparation=preparation, written=written)
 
     async def _write(
-        self, preparation: CompactionPlan, instructions: str | None, abort: Abort, source: Source
+        self, preparation: CompactionPlan, instructions: str | None, abort: Abort, source: SummarySource
     ) -> WrittenSummary:
         async def write(request: str, share: float) -> WrittenSummary:
             budget = int(self.limits.reserve_tokens * share)
@@ -332,7 +334,7 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
         return await write_summary(preparation, write, instructions)
 
     async def _remind(self) -> None:
-        await self.telling.publish(
+        await self.event_bus.publish(
             Notice(
                 level="warning",
                 text="The context window is nearly full. /compact makes room; /compact --preview lets you "
@@ -361,7 +363,9 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
             if not has_failed
             else ""
         )
-        await self.telling.publish(Notice(level="warning", text=text + helps + self._largest_messages_text()))
+        await self.event_bus.publish(
+            Notice(level="warning", text=text + helps + self._largest_messages_text())
+        )
 
     def _largest_messages_text(self) -> str:
         sizes = sorted(

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from app.engine.context.brancher import Brancher
+from app.engine.context.branch_summary import BranchSummariser
 from app.engine.context.compactor import Compactor
 from app.engine.context.summariser import Summariser
 from app.engine.core.session_core import SessionCore
@@ -29,24 +29,24 @@ class ContextParts:
             registry,
             masking=masking,
             classify=core.failure_of,
-            publish=core.telling.publish,
+            publish=core.event_bus.publish,
             options=core.options,
             budget=core.budget,
         )
         self.compactor = Compactor(
             conversation=core.conversation,
-            account=core.account,
+            usage_totals=core.usage_totals,
             choice=core.choice,
             options=core.options,
             summariser=summariser,
             hooks=core.hooks,
-            telling=core.telling,
+            event_bus=core.event_bus,
             cache=cache,
             classify=core.failure_of,
             files_of_call=core.toolbox.files_of,
             behind=behind,
         )
-        self.brancher = Brancher(
+        self.brancher = BranchSummariser(
             conversation=core.conversation,
             choice=core.choice,
             options=core.options,
@@ -58,13 +58,13 @@ class ContextParts:
     @property
     def is_summarising(self) -> bool:
         """Whether a summary of any kind is being written."""
-        return self.compactor.underway.is_running or self.brancher.underway.is_running
+        return self.compactor.running_task.is_running or self.brancher.running_task.is_running
 
     async def wait_for_summary(self) -> None:
         """Waits until no summary is being written."""
-        await self.compactor.underway.wait()
-        await self.brancher.underway.wait()
+        await self.compactor.running_task.wait()
+        await self.brancher.running_task.wait()
 
     def stop(self) -> None:
-        self.compactor.underway.stop()
-        self.brancher.underway.stop()
+        self.compactor.running_task.stop()
+        self.brancher.running_task.stop()

@@ -9,12 +9,12 @@ import msgspec
 from app.agent.abort import Abort, Aborted
 from app.compaction.summary import SYSTEM_PROMPT, WrittenSummary
 from app.engine.core.model_choice import ModelChoice
-from app.engine.core.options import SessionOptions
 from app.engine.core.request_budget import LimitReached, RequestBudget
+from app.engine.core.session_options import SessionOptions
 from app.engine.secrets.session_mask import SessionMask
-from app.providers.classify import Failure
-from app.providers.contract import Context, Credential
 from app.providers.credentials import CredentialError
+from app.providers.failure_kinds import Failure
+from app.providers.model_stream import Context, Credential
 from app.providers.models.model_names import ModelNotFound, select_model
 from app.providers.models.thinking import BUDGETS
 from app.providers.registry import Registry
@@ -31,7 +31,7 @@ from app.values.models import Model
 from app.values.stream import TextDelta
 from app.values.user_errors import UserError
 
-Source = Literal["compaction", "preview", "branchSummary"]
+SummarySource = Literal["compaction", "preview", "branchSummary"]
 
 
 class SummaryFailed(UserError):
@@ -63,7 +63,9 @@ class Summariser(msgspec.Struct, frozen=True):
     options: SessionOptions
     budget: RequestBudget
 
-    async def write(self, request: str, abort: Abort, source: Source, *, budget: int) -> WrittenSummary:
+    async def write(
+        self, request: str, abort: Abort, source: SummarySource, *, budget: int
+    ) -> WrittenSummary:
         """Returns the model's answer to `request`, at most `budget` tokens long (0: no limit). Raises
         `SummaryFailed`."""
         attempt = 0
@@ -72,11 +74,11 @@ class Summariser(msgspec.Struct, frozen=True):
             with abort.interrupting():
                 request = await self.masking.words(request, "a summary")
         except Aborted:
-            raise SummaryCancelled(_CANCELLED[source]) from None
+            raise SummaryCancelled(_CANCELLED_TEXTS[source]) from None
         while True:
             message = await self._ask(request, abort, source, budget)
             if abort.is_set:
-                raise SummaryCancelled(_CANCELLED[source])
+                raise SummaryCancelled(_CANCELLED_TEXTS[source])
             problem = _problem(message)
             if problem is None:
                 if attempt:
@@ -88,7 +90,7 @@ class Summariser(msgspec.Struct, frozen=True):
                 raise SummaryFailed(problem)
             await self._wait(delay, attempt, problem, abort, source)
 
-    async def _ask(self, request: str, abort: Abort, source: Source, budget: int) -> AssistantMessage:
+    async def _ask(self, request: str, abort: Abort, source: SummarySource, budget: int) -> AssistantMessage:
         model = await self.model_for(request, budget)
         try:
             credential = await self.choice.credentials.resolve(model.provider) or Credential()
@@ -143,7 +145,9 @@ class Summariser(msgspec.Struct, frozen=True):
             return None
         return policy.delay_ms(attempt, failure.retry_after_ms)
 
-    async def _wait(self, delay_ms: int, attempt: int, problem: str, abort: Abort, source: Source) -> None:
+    async def _wait(
+        self, delay_ms: int, attempt: int, problem: str, abort: Abort, source: SummarySource
+    ) -> None:
         await self.publish(
             SummarizationRetryScheduled(
                 attempt=attempt,
@@ -161,10 +165,10 @@ class Summariser(msgspec.Struct, frozen=True):
                 )
             )
             return
-        raise SummaryCancelled(_CANCELLED[source])
+        raise SummaryCancelled(_CANCELLED_TEXTS[source])
 
 
-_CANCELLED: dict[Source, str] = {
+_CANCELLED_TEXTS: dict[SummarySource, str] = {
     "compaction": "Compaction cancelled",
     "preview": "Compaction cancelled",
     "branchSummary": "Branch summary cancelled",

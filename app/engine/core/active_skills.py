@@ -9,14 +9,14 @@ import msgspec
 
 from app.compaction.compaction_plan import apply_context_edits
 from app.resources.skills import parse_sent_skill, skill_block
-from app.sessions.projection import context_entries
+from app.sessions.context_projection import context_entries
 from app.values.content import Text, ToolCall, text_of
 from app.values.entries import ContextEditEntry, Entry, MessageEntry
 from app.values.messages import AssistantMessage, ToolResultMessage, UserMessage
 from tools.effects import CallFiles
 
-SECTION = "active_skills"
-_LIMIT = 40_000
+SKILLS_SECTION = "active_skills"
+_MAX_SKILL_CHARS = 40_000
 """Maximum characters of all skills together, about 10,000 tokens; older skills are only named."""
 _INTRODUCTION = "These skills were called for earlier in this conversation. They still apply:"
 
@@ -53,7 +53,7 @@ class ActiveSkills:
         self._catch_up([*self._missed(recent, above), *recent], path)
         seen = {entry.id for entry in in_context}
         gone = [given for given in reversed(self._last.values()) if given.entry_id not in seen]
-        return {SECTION: _text(gone)} if gone else {}
+        return {SKILLS_SECTION: _text(gone)} if gone else {}
 
     def _missed(self, recent: Sequence[Entry], above: Callable[[str], Entry | None]) -> list[Entry]:
         """Returns the entries between the last one read and the start of `recent`; empty when that is unknown."""
@@ -89,7 +89,7 @@ def _text(newest_first: Sequence[_GivenSkill]) -> str:
     parts, named, size = [_INTRODUCTION], list[str](), 0
     for given in newest_first:
         size += len(given.block)
-        if size <= _LIMIT:
+        if size <= _MAX_SKILL_CHARS:
             parts.append(given.block)
         else:
             named.append(f"- {given.name}: {given.location}")

@@ -9,9 +9,9 @@ from typing import Any
 import msgspec
 
 from app.engine.core.active_skills import ActiveSkills
-from app.sessions.file.partial import PartialFile, read_unrecorded
-from app.sessions.log import SessionLog
-from app.sessions.projection import milliseconds, project
+from app.sessions.context_projection import milliseconds, project_context
+from app.sessions.file.partial_answer import PartialFile, read_unrecorded
+from app.sessions.session_log import SessionLog
 from app.values.content import Text, ToolCall
 from app.values.entries import (
     CompactionEntry,
@@ -153,7 +153,7 @@ class Conversation:
     def reload(self) -> None:
         """Projects the context from the log again, after the leaf moved or the context was edited."""
         self._recent = self.log.recent_path()
-        self.messages = list(project(self._recent).messages)
+        self.messages = list(project_context(self._recent).messages)
         self._standing = (
             None if self.messages else (self._recent, {})
         )  # what was compacted has left a summary

@@ -11,7 +11,7 @@ import msgspec
 
 from app.values.messages import CustomMessage
 
-Outcome = Literal["delivered", "dropped"]
+DeliveryOutcome = Literal["delivered", "dropped"]
 DeliverAs = Literal["steer", "follow_up", "next_turn", "aside"]
 
 
@@ -23,9 +23,9 @@ class SendMessage(Protocol):
     ) -> str: ...
 
 
-class Receipt(msgspec.Struct, frozen=True, kw_only=True):
+class DeliveryReceipt(msgspec.Struct, frozen=True, kw_only=True):
     message_id: str
-    outcome: Outcome
+    outcome: DeliveryOutcome
     request_id: str | None = None
 
 
@@ -36,7 +36,7 @@ class _OpenRequest(msgspec.Struct, frozen=True, kw_only=True):
     stretch: object
 
 
-class Deliveries:
+class MessageDeliveries:
     """The open requests of a session, and the callers that wait for the delivery of a message."""
 
     def __init__(self) -> None:
@@ -47,7 +47,7 @@ class Deliveries:
         """Awaited messages that left the context but are still in an open request."""
         self._settled_of: tuple[object, int] = (None, 0)
         """A stretch of the conversation, and how many of its first messages are delivered."""
-        self._waiting: dict[str, list[asyncio.Future[Receipt]]] = {}
+        self._waiting: dict[str, list[asyncio.Future[DeliveryReceipt]]] = {}
 
     def prepared(self, request_id: str, message_ids: Sequence[str], stretch: object = None) -> None:
         """Notes an open request. Requests with the same `stretch` begin with the same messages, which are
@@ -101,13 +101,13 @@ class Deliveries:
 
     async def wait(
         self, message_id: str, timeout: float | None = None, *, look: Callable[[], None] = lambda: None
-    ) -> Receipt:
+    ) -> DeliveryReceipt:
         """Waits for the first delivered request that contains the message. Raises `TimeoutError`.
 
         `look`: calls `left_context`, so that nothing waits for a message that is already out of the context."""
         if message_id in self._settled:
             return _receipt(message_id, self._settled[message_id])
-        future: asyncio.Future[Receipt] = asyncio.get_running_loop().create_future()
+        future: asyncio.Future[DeliveryReceipt] = asyncio.get_running_loop().create_future()
         waiting = self._waiting.setdefault(message_id, [])
         waiting.append(future)
         look()
@@ -126,6 +126,6 @@ class Deliveries:
                 future.set_result(_receipt(message_id, request_id))
 
 
-def _receipt(message_id: str, request_id: str | None) -> Receipt:
-    outcome: Outcome = "dropped" if request_id is None else "delivered"
-    return Receipt(message_id=message_id, outcome=outcome, request_id=request_id)
+def _receipt(message_id: str, request_id: str | None) -> DeliveryReceipt:
+    outcome: DeliveryOutcome = "dropped" if request_id is None else "delivered"
+    return DeliveryReceipt(message_id=message_id, outcome=outcome, request_id=request_id)

@@ -16,7 +16,7 @@ from typing import Any, Final, Literal
 import msgspec
 
 from app.engine.core.conversation import Conversation
-from app.engine.core.delivery import Deliveries
+from app.engine.core.delivery import MessageDeliveries
 from app.engine.core.usage_totals import UsageTotals
 from app.values.entries import ContextEditEntry
 from app.values.events import EntryAppended, Event, MessageEnd, MessageUpdate, Notice, ToolExecutionEnd
@@ -36,9 +36,11 @@ _MAX_FAILURES: Final = 3
 
 
 class EventBus:
-    def __init__(self, conversation: Conversation, account: UsageTotals, deliveries: Deliveries) -> None:
+    def __init__(
+        self, conversation: Conversation, usage_totals: UsageTotals, deliveries: MessageDeliveries
+    ) -> None:
         self._conversation = conversation
-        self._account = account
+        self._account = usage_totals
         self._deliveries = deliveries
         self._publisher = Publisher(self._report_failure)
 

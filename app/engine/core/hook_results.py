@@ -6,7 +6,7 @@ from typing import Any, Literal
 import msgspec
 
 from app.compaction.compaction_plan import apply_context_edits, message_of
-from app.undo.images import Choice
+from app.undo.change_records import RestoreChoice
 from app.values.entries import Entry
 from app.values.events import CompactionResult
 from app.values.messages import Message
@@ -36,7 +36,7 @@ class NavigationOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Label of the summary; without a summary, of the destination."""
     restores_files: bool = False
     """Files are restored to their state at the destination."""
-    choices: Mapping[str, Choice] = {}
+    choices: Mapping[str, RestoreChoice] = {}
     """The user's choices for single files."""
 
 

@@ -18,7 +18,7 @@ from app.engine.core.hook_results import (
     ShellOverride,
 )
 from app.engine.core.prompt_intake import PromptInput
-from app.providers.contract import Context, OnEvent, OnPayload
+from app.providers.model_stream import Context, OnEvent, OnPayload
 from app.values.content import text_of
 from app.values.entries import BranchSummaryEntry
 from app.values.messages import AssistantMessage, CustomMessage, Message

@@ -11,11 +11,11 @@ PromptSource = Literal["interactive", "rpc", "print", "extension"]
 WhileRunning = Literal["steer", "follow_up"]
 
 
-class Refused(UserError):
+class RequestRefused(UserError):
     """The session cannot do this now; the text says why and what to do."""
 
 
-class MissingApiKey(Refused):
+class MissingApiKey(RequestRefused):
     """There is no API key for the model's provider; each interface says how to set one."""
 
     def __init__(self, provider: str) -> None:
@@ -23,11 +23,11 @@ class MissingApiKey(Refused):
         self.provider = provider
 
 
-class Busy(Refused):
+class SessionBusy(RequestRefused):
     """Something is running that the user can stop; each interface says how."""
 
 
-class SwitchCancelled(Refused):
+class SwitchCancelled(RequestRefused):
     """An extension cancelled the switch to another session."""
 
 

@@ -9,7 +9,7 @@ import msgspec
 from app.agent.queues import Queues
 from app.engine.core.event_bus import EventBus
 from app.engine.core.prompt_intake import PromptInput
-from app.providers.classify import Failure
+from app.providers.failure_kinds import Failure
 from app.values.events import (
     AgentSettled,
     Event,
@@ -40,9 +40,9 @@ class PromptOutcomes:
     """The open prompts of one session."""
 
     def __init__(
-        self, telling: EventBus, queues: Queues, failure_of: Callable[[AssistantMessage], Failure]
+        self, event_bus: EventBus, queues: Queues, failure_of: Callable[[AssistantMessage], Failure]
     ) -> None:
-        self._telling = telling
+        self._telling = event_bus
         self._queues = queues
         self._failure_of = failure_of
         self._open: list[_OpenPrompt] = []

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from app.providers.contract import AssistantStream
+from app.providers.model_stream import AssistantStream
 from app.values.usage import Usage, format_dollars, total_usage
 from app.values.user_errors import UserError
 from tools.amounts import pluralized

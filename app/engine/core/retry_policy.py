@@ -28,7 +28,7 @@ class RetryPolicy(msgspec.Struct, frozen=True, kw_only=True):
 WaitOutcome = Literal["waited", "now", "cancelled"]
 
 
-class Countdown:
+class RetryDelay:
     """A delay that the user can cancel or end early, from the moment it is announced."""
 
     def __init__(self) -> None:

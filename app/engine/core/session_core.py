@@ -4,18 +4,18 @@ from collections.abc import Callable
 
 from app.agent.queues import QueuedMessage, Queues
 from app.engine.core.conversation import Conversation
-from app.engine.core.delivery import Deliveries
+from app.engine.core.delivery import MessageDeliveries
 from app.engine.core.event_bus import EventBus
 from app.engine.core.hooks import Hooks
 from app.engine.core.model_choice import ModelChoice
-from app.engine.core.options import SessionOptions
 from app.engine.core.prompt_outcomes import PromptOutcomes
 from app.engine.core.request_budget import RequestBudget
-from app.engine.core.runs import RunStartCallbacks
+from app.engine.core.run_events import RunStartCallbacks
+from app.engine.core.session_options import SessionOptions
 from app.engine.core.toolbox import Toolbox
 from app.engine.core.usage_totals import UsageTotals
-from app.providers.classify import Failure
-from app.sessions.log import SessionLog
+from app.providers.failure_kinds import Failure
+from app.sessions.session_log import SessionLog
 from app.values.events import QueueUpdate
 from app.values.messages import AssistantMessage
 from app.values.models import Model
@@ -47,15 +47,15 @@ class SessionCore:
         self.budget = budget
         self._classify = classify
         self.conversation = Conversation(log, toolbox.files_of)
-        self.account = UsageTotals(self.conversation)
-        self.deliveries = Deliveries()
-        self.telling = EventBus(self.conversation, self.account, self.deliveries)
+        self.usage_totals = UsageTotals(self.conversation)
+        self.deliveries = MessageDeliveries()
+        self.event_bus = EventBus(self.conversation, self.usage_totals, self.deliveries)
         self.queues = Queues(
             mode=options.queue_mode,
             on_change=self._queues_changed,
             on_removed=self._queued_removed,
         )
-        self.outcomes = PromptOutcomes(self.telling, self.queues, self.failure_of)
+        self.outcomes = PromptOutcomes(self.event_bus, self.queues, self.failure_of)
         self.next_run = RunStartCallbacks()
         options.effective_settings.subscribe(lambda before: toolbox.changed())
         choice.subscribe(toolbox.changed)
@@ -70,4 +70,4 @@ class SessionCore:
 
     def _queues_changed(self) -> None:
         texts = self.queues.texts
-        self.telling.publish_now(QueueUpdate(steering=texts("steering"), follow_up=texts("follow_up")))
+        self.event_bus.publish_now(QueueUpdate(steering=texts("steering"), follow_up=texts("follow_up")))

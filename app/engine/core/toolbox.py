@@ -83,7 +83,7 @@ class Toolbox:
         self._active: list[str] = []
         self._withheld: list[WithholdRule] = []
         self._answering: list[WithholdRule] = []
-        self._told: _ToolState | None = None
+        self._told: _ToolSnapshot | None = None
         """The tool state as last computed; None: something has changed since."""
         self._changes = 0
         self._reached: Callable[[], Mapping[str, Tool]] = dict
@@ -175,17 +175,17 @@ class Toolbox:
         """The declarations of the active tools."""
         return self._state().declared
 
-    def _state(self) -> "_ToolState":
+    def _state(self) -> "_ToolSnapshot":
         """The current tools, recomputed only after a change."""
         told = self._told
         if told is None or told.changes != self._changes:  # a thread may have kept it behind a change
             all_, changes = self._all, self._changes
             active = self._allowed(all_)
-            self._told = told = _ToolState(
+            self._told = told = _ToolSnapshot(
                 changes=changes,
                 active=active,
                 callable=_with_habitual_names({**self._answers(all_), **active}),
-                declared=declared(active),
+                declared=tool_declarations(active),
             )
         return told
 
@@ -274,7 +274,7 @@ class Toolbox:
             return plain_card(call.name, call.arguments, result)
 
 
-class _ToolState(msgspec.Struct, frozen=True, kw_only=True):
+class _ToolSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     """The tools at one moment."""
 
     changes: int
@@ -295,7 +295,7 @@ def _with_habitual_names(active: Mapping[str, Tool]) -> Mapping[str, Tool]:
     return {**dict.fromkeys(EDITING_TOOLS, tool), **active} if tool.run is run_edit else active
 
 
-def declared(tools: Mapping[str, Tool]) -> tuple[ToolDeclaration, ...]:
+def tool_declarations(tools: Mapping[str, Tool]) -> tuple[ToolDeclaration, ...]:
     """Returns the declarations of tools, sorted, so that the order of registration does not change the prompt."""
     return tuple(
         ToolDeclaration(name=tool.name, description=tool.description, parameters=tool.schema)

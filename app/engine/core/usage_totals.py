@@ -3,7 +3,7 @@
 from app.compaction.context_meter import ContextMeter
 from app.engine.core.context_usage import ContextUsage
 from app.engine.core.conversation import Conversation
-from app.sessions.stats import Stats
+from app.sessions.stats import SessionCounts
 from app.values.messages import Message
 from app.values.models import Model
 
@@ -23,7 +23,7 @@ class UsageTotals:
         self.recount()
 
     @property
-    def stats(self) -> Stats:
+    def stats(self) -> SessionCounts:
         """Returns the totals of the session, counting only entries that are new since the last call."""
         new = self._conversation.log.entries[self._counted :]
         if new:

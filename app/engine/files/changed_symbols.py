@@ -6,10 +6,10 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from app.undo.differences import Differences, FileDifference
+from app.undo.change_lists import Differences, FileDifference
 from tools.filemap.symbols import Symbol
 
-_MOST_FILES, _MOST_BYTES, _MOST_SECONDS = 30, 1 << 20, 2.0
+_MAX_FILES, _MOST_BYTES, _MOST_SECONDS = 30, 1 << 20, 2.0
 _MAX_NAMES = 8
 _HUNK = re.compile(r"@@ -\S+ \+(\d+)(?:,\d+)? @@")
 
@@ -23,7 +23,7 @@ async def changed_symbols(found: Differences) -> dict[str, str]:
 def _find_symbols(found: Differences) -> dict[str, str]:
     ends = time.monotonic() + _MOST_SECONDS
     told: dict[str, str] = {}
-    for file in found.files[:_MOST_FILES]:
+    for file in found.files[:_MAX_FILES]:
         if time.monotonic() > ends:
             break
         source = found.source(file.path)

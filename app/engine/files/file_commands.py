@@ -4,24 +4,24 @@ import asyncio
 from collections.abc import Sequence
 from typing import Literal
 
-from app.engine.commands import results
-from app.engine.commands.base import command, require_entry, without_none
-from app.engine.files.restore import RedoRestore, RestoreRequest, ToEntry, UndoPrompts
+from app.engine.commands import response_data
+from app.engine.commands.session_command import require_entry, session_command, without_none
+from app.engine.files.file_restorer import RedoRestore, RestoreRequest, RestoreToEntry, UndoLastPrompts
 from app.engine.files.session_files import DiffSource, GitDiff, PromptDiff, SessionDiff
 from app.engine.session import Session
-from app.undo.images import Choice
-from app.undo.plan import RestorePlan
+from app.undo.change_records import RestoreChoice
+from app.undo.restore_plan import RestorePlan
 from app.undo.session_undo import FilesChangedSincePlan
 from app.values.user_errors import UserError
 
 
-@command("File changes on this branch", answer="files")
-async def get_file_changes(session: Session) -> Sequence[results.RestoreRow]:
-    plan = await session.restoring.preview(ToEntry(entry_id=None))
+@session_command("File changes on this branch", answer="files")
+async def get_file_changes(session: Session) -> Sequence[response_data.RestoreRow]:
+    plan = await session.restoring.preview(RestoreToEntry(entry_id=None))
     return await _preview_rows(plan, diffs=False)
 
 
-@command(
+@session_command(
     "What changed in files",
     "By this session, by a prompt (`entryId`, else the last), or since the last commit.",
 )
@@ -30,7 +30,7 @@ async def get_diff(
     of: Literal["session", "prompt", "git"] = "session",
     entry_id: str | None = None,
     patch: bool = True,
-) -> results.FileDifferences:
+) -> response_data.FileDifferences:
     found = await session.files.differences(_diff_source(session, of, entry_id))
     text, lacking = await asyncio.to_thread(found.patches) if patch else (None, ())
     return without_none(
@@ -56,57 +56,62 @@ async def get_diff(
     )
 
 
-@command("Preview an undo of file changes", "Of the last prompts that changed any. Nothing is changed.")
-async def preview_undo(session: Session, count: int = 1, diffs: bool = False) -> results.RestorePreview:
+@session_command(
+    "Preview an undo of file changes", "Of the last prompts that changed any. Nothing is changed."
+)
+async def preview_undo(session: Session, count: int = 1, diffs: bool = False) -> response_data.RestorePreview:
     return await _preview(session, _undo(count), diffs)
 
 
-@command("Preview a redo")
-async def preview_redo(session: Session, diffs: bool = False) -> results.RestorePreview:
+@session_command("Preview a redo")
+async def preview_redo(session: Session, diffs: bool = False) -> response_data.RestorePreview:
     return await _preview(session, RedoRestore(), diffs)
 
 
-@command("Preview a restore of files", "As they were at an entry; without one, before everything.")
+@session_command("Preview a restore of files", "As they were at an entry; without one, before everything.")
 async def preview_restore(
     session: Session, entry_id: str | None = None, diffs: bool = False
-) -> results.RestorePreview:
+) -> response_data.RestorePreview:
     return await _preview(session, _entry_request(session, entry_id), diffs)
 
 
-@command(
+@session_command(
     "Undo what the last prompts did to files",
     "`choices`: of single files; `digest`: only as it was previewed.",
 )
 async def undo_files(
-    session: Session, count: int = 1, choices: dict[str, Choice] | None = None, digest: str | None = None
-) -> results.RestoredFiles:
+    session: Session,
+    count: int = 1,
+    choices: dict[str, RestoreChoice] | None = None,
+    digest: str | None = None,
+) -> response_data.RestoredFiles:
     return await _restore(session, _undo(count), choices, digest)
 
 
-@command("Redo: take the last restore of files back")
+@session_command("Redo: take the last restore of files back")
 async def redo_files(
-    session: Session, choices: dict[str, Choice] | None = None, digest: str | None = None
-) -> results.RestoredFiles:
+    session: Session, choices: dict[str, RestoreChoice] | None = None, digest: str | None = None
+) -> response_data.RestoredFiles:
     return await _restore(session, RedoRestore(), choices, digest)
 
 
-@command(
+@session_command(
     "Restore files to an entry",
     "Without one, before everything.",
 )
 async def restore_files(
     session: Session,
     entry_id: str | None = None,
-    choices: dict[str, Choice] | None = None,
+    choices: dict[str, RestoreChoice] | None = None,
     digest: str | None = None,
-) -> results.RestoredFiles:
+) -> response_data.RestoredFiles:
     return await _restore(session, _entry_request(session, entry_id), choices, digest)
 
 
-def _undo(count: int) -> UndoPrompts:
+def _undo(count: int) -> UndoLastPrompts:
     if count < 1:
         raise UserError("count must be at least 1: it is the number of prompts to undo.")
-    return UndoPrompts(count=count)
+    return UndoLastPrompts(count=count)
 
 
 def _diff_source(
@@ -118,12 +123,12 @@ def _diff_source(
     return {"session": SessionDiff(), "prompt": PromptDiff(entry_id=entry_id), "git": GitDiff()}[of]
 
 
-def _entry_request(session: Session, entry_id: str | None) -> ToEntry:
+def _entry_request(session: Session, entry_id: str | None) -> RestoreToEntry:
     require_entry(session, entry_id)
-    return ToEntry(entry_id=entry_id)
+    return RestoreToEntry(entry_id=entry_id)
 
 
-async def _preview(session: Session, asked: RestoreRequest, diffs: bool) -> results.RestorePreview:
+async def _preview(session: Session, asked: RestoreRequest, diffs: bool) -> response_data.RestorePreview:
     plan = await session.restoring.preview(asked)
     return without_none(
         title=plan.target.title,
@@ -136,8 +141,8 @@ async def _preview(session: Session, asked: RestoreRequest, diffs: bool) -> resu
     )
 
 
-async def _preview_rows(plan: RestorePlan, *, diffs: bool) -> list[results.RestoreRow]:
-    def made() -> list[results.RestoreRow]:
+async def _preview_rows(plan: RestorePlan, *, diffs: bool) -> list[response_data.RestoreRow]:
+    def made() -> list[response_data.RestoreRow]:
         return [
             without_none(
                 path=row.path,
@@ -158,8 +163,8 @@ async def _preview_rows(plan: RestorePlan, *, diffs: bool) -> list[results.Resto
 
 
 async def _restore(
-    session: Session, asked: RestoreRequest, choices: dict[str, Choice] | None, digest: str | None
-) -> results.RestoredFiles:
+    session: Session, asked: RestoreRequest, choices: dict[str, RestoreChoice] | None, digest: str | None
+) -> response_data.RestoredFiles:
     plan = await session.restoring.preview(asked)
     if digest is not None and plan.digest != digest:
         raise FilesChangedSincePlan("The files changed after the preview. Preview again before restoring.")

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 from app.agent.abort import Abort, Aborted
 from app.engine.core.event_bus import EventBus
 from app.engine.core.hooks import Hooks
-from app.engine.core.options import SessionOptions
-from app.engine.core.runs import RunStartCallbacks
-from app.engine.files.changed_texts import ChangedTexts, current_hashes
+from app.engine.core.run_events import RunStartCallbacks
+from app.engine.core.session_options import SessionOptions
 from app.engine.files.session_files import SessionFiles
-from app.engine.permissions.gate import PermissionGate
+from app.engine.files.texts_before_change import ChangedTexts, current_hashes
 from app.engine.permissions.permission_context import PermissionContext
+from app.engine.permissions.permission_gate import PermissionGate
 from app.engine.secrets.session_mask import SessionMask
 from app.resources.settings.settings_tools import DiagnosticSettings
 from app.values.diagnostics import Diagnostic, DiagnosticsEnd, DiagnosticsStart
@@ -43,7 +43,7 @@ MAX_REPORTS: Mapping[Literal["turn", "edit"], int] = {"turn": 3, "edit": 10}
 """Maximum number of reports to the agent within one prompt."""
 
 
-class Diagnostics:
+class SessionDiagnostics:
     """The diagnostics of one session."""
 
     def __init__(
@@ -55,7 +55,7 @@ class Diagnostics:
         permits: PermissionGate,
         standing: PermissionContext,
         masking: SessionMask,
-        telling: EventBus,
+        event_bus: EventBus,
         options: SessionOptions,
         next_run: RunStartCallbacks,
     ) -> None:
@@ -64,7 +64,7 @@ class Diagnostics:
         self._permits = permits
         self._standing = standing
         self._masking = masking
-        self._telling = telling
+        self._telling = event_bus
         self._options = options
         self._texts = ChangedTexts(
             workspace,

@@ -4,13 +4,13 @@ from collections.abc import Callable
 
 from app.engine.core.delivery import SendMessage
 from app.engine.core.session_core import SessionCore
-from app.engine.files.file_diagnostics import Diagnostics
+from app.engine.files.file_diagnostics import SessionDiagnostics
+from app.engine.files.file_restorer import FileRestorer
 from app.engine.files.pending_changes import PendingChanges
-from app.engine.files.restore import FileRestorer
 from app.engine.files.session_files import SessionFiles
-from app.engine.permissions.gate import PermissionGate
+from app.engine.permissions.permission_gate import PermissionGate
 from app.engine.secrets.session_mask import SessionMask
-from app.undo.blobs import UndoConfig
+from app.undo.content_store import UndoConfig
 from app.values.events import FileChanged
 from tools.base import FileChange
 
@@ -28,11 +28,11 @@ class FileParts:
         send: SendMessage,
         require_idle: Callable[[str], None],
     ) -> None:
-        self._telling = core.telling
+        self._telling = core.event_bus
         self.kept = SessionFiles(
             conversation=core.conversation,
             workspace=core.workspace,
-            telling=core.telling,
+            event_bus=core.event_bus,
             options=core.options,
             place=place,
         )
@@ -40,19 +40,19 @@ class FileParts:
             workspace=core.workspace,
             toolbox=core.toolbox,
             conversation=core.conversation,
-            telling=core.telling,
+            event_bus=core.event_bus,
             next_run=core.next_run,
             masking=masking,
             send=send,
         )
-        self.diagnostics = Diagnostics(
+        self.diagnostics = SessionDiagnostics(
             core.workspace,
             hooks=core.hooks,
             files=self.kept,
             permits=permits,
             standing=permits.standing,
             masking=masking,
-            telling=core.telling,
+            event_bus=core.event_bus,
             options=core.options,
             next_run=core.next_run,
         )

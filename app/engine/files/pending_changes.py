@@ -13,7 +13,7 @@ import msgspec
 from app.engine.core.conversation import Conversation
 from app.engine.core.delivery import SendMessage
 from app.engine.core.event_bus import EventBus
-from app.engine.core.runs import RunStartCallbacks
+from app.engine.core.run_events import RunStartCallbacks
 from app.engine.core.toolbox import Toolbox
 from app.engine.secrets.session_mask import SessionMask
 from app.values.entries import CustomEntry, CustomMessageEntry, MessageEntry
@@ -62,7 +62,7 @@ class PendingChanges(msgspec.Struct, eq=False, kw_only=True):
     workspace: Workspace
     toolbox: Toolbox
     conversation: Conversation
-    telling: EventBus
+    event_bus: EventBus
     next_run: RunStartCallbacks
     masking: SessionMask
     send: SendMessage
@@ -227,7 +227,7 @@ class PendingChanges(msgspec.Struct, eq=False, kw_only=True):
         gone = self.workspace.pending.drop_all("The conversation moved to another branch.")
         if gone:
             labels = ", ".join(one.label for one in gone)
-            self.telling.notify(
+            self.event_bus.notify(
                 f"Staged changes discarded, because the conversation moved to another branch: {labels}.",
                 "info",
             )
@@ -237,7 +237,7 @@ class PendingChanges(msgspec.Struct, eq=False, kw_only=True):
         self.next_run.calls(self._on_run_start)
         if resolved is not None and not self.conversation.log.is_read_only:
             entry = self.conversation.note(PENDING_ENTRY_TYPE, dict(_outcome(resolved)))
-            self.telling.publish_now(EntryAppended(entry=entry))
+            self.event_bus.publish_now(EntryAppended(entry=entry))
         outcome = None
         if resolved is not None:
             outcome = PendingOutcome(
@@ -247,7 +247,7 @@ class PendingChanges(msgspec.Struct, eq=False, kw_only=True):
                 text=resolved.text,
                 by=resolved.by,
             )
-        self.telling.publish_now(
+        self.event_bus.publish_now(
             PendingChanged(waiting=tuple(map(as_action, self.waiting)), resolved=outcome)
         )
 

@@ -15,23 +15,23 @@ import msgspec
 
 from app.engine.core.conversation import Conversation
 from app.engine.core.event_bus import EventBus
-from app.engine.core.options import SessionOptions
+from app.engine.core.session_options import SessionOptions
 from app.engine.sandbox.command_context import CommandContext
 from app.sessions.errors import SessionReadOnly
 from app.sessions.ids import sidecar
-from app.undo.blobs import UndoConfig
-from app.undo.images import (
+from app.undo.change_ledger import ChangeLedger, LedgerLine
+from app.undo.change_records import (
     FILES_ENTRY_TYPE,
     RESTORED_ENTRY_TYPE,
     Change,
-    Choice,
     FilesData,
+    RestoreChoice,
     RestoredData,
     UnheldFile,
     as_data,
     decode_changes,
 )
-from app.undo.ledger import Ledger, LedgerLine
+from app.undo.content_store import UndoConfig
 from app.values.entries import CustomEntry
 from app.values.events import EntryAppended
 from app.values.user_errors import UserError
@@ -43,9 +43,9 @@ from tools.running.watching import CommandFiles, FilesAfterCommand
 from tools.workspace import Workspace
 
 if TYPE_CHECKING:
-    from app.undo.differences import Differences
-    from app.undo.plan import RestorePlan
-    from app.undo.session_undo import Restores, SessionUndo
+    from app.undo.change_lists import Differences
+    from app.undo.restore_plan import RestorePlan
+    from app.undo.session_undo import SessionRestores, SessionUndo
 
 
 R = TypeVar("R")
@@ -77,13 +77,13 @@ class SessionFiles:
         *,
         conversation: Conversation,
         workspace: Workspace,
-        telling: EventBus,
+        event_bus: EventBus,
         options: SessionOptions,
         place: UndoConfig | None,
     ) -> None:
         self._conversation = conversation
         self._workspace = workspace
-        self._telling = telling
+        self._telling = event_bus
         self._options = options
         self._place = place
         self._opened: SessionUndo | None = None
@@ -223,7 +223,7 @@ class SessionFiles:
 
     def content(self, hash: str) -> bytes | None:
         """Returns the content with this hash, as file events report it; None: it was not kept. For a thread."""
-        from app.undo.blobs import BlobStore, DamagedContent, MissingContent  # noqa: PLC0415  (costs start-up)
+        from app.undo.content_store import BlobStore, DamagedContent, MissingContent  # noqa: PLC0415  (costs start-up)
 
         if self._place is None:
             return None
@@ -246,12 +246,12 @@ class SessionFiles:
             return await asyncio.to_thread(differing.of_session)
         return await asyncio.to_thread(differing.of_prompt, of.entry_id)
 
-    async def planned(self, plan: "Callable[[Restores], R]") -> R:
+    async def planned(self, plan: "Callable[[SessionRestores], R]") -> R:
         self._require_undo()
         opened = await asyncio.to_thread(self._open)
         return await asyncio.to_thread(plan, opened.restores)
 
-    async def carry_out(self, plan: "RestorePlan", choices: Mapping[str, Choice]) -> RestoredData:
+    async def carry_out(self, plan: "RestorePlan", choices: Mapping[str, RestoreChoice]) -> RestoredData:
         """Restores the files only; the result still has to be recorded (`record_restore`)."""
         self._require_undo()
         opened = await asyncio.to_thread(self._open)
@@ -292,7 +292,7 @@ class SessionFiles:
         log = self._conversation.log
         if not self._is_on or log.path is None or log.is_read_only:
             return None
-        left = Ledger(sidecar(log.path, "files")).left_open()
+        left = ChangeLedger(sidecar(log.path, "files")).left_open()
         words = [_set_aside(log.path, left.bad)] if left.bad else []
         if not left.lines:
             return " ".join(words).strip() or None
@@ -357,7 +357,7 @@ class SessionFiles:
 
     def _collect_if_due(self, opened: "SessionUndo") -> None:
         """Removes contents that no session needs, once a day, in a thread."""
-        from app.undo.blobs import collect_garbage, is_due  # noqa: PLC0415  (costs start-up)
+        from app.undo.content_store import collect_garbage, is_due  # noqa: PLC0415  (costs start-up)
 
         if not is_due(opened.store):
             return
@@ -385,7 +385,7 @@ def _without_links_above(path: str) -> str:
 def _git_differences(
     place: UndoConfig | None, workspace: Workspace, revision: str, max_bytes: int
 ) -> "Differences":
-    from app.undo.against_git import diff_against_git  # noqa: PLC0415  (when it is first shown)
+    from app.undo.git_diff import diff_against_git  # noqa: PLC0415  (when it is first shown)
 
     if place is None or not isinstance(workspace.files, LocalFiles):
         raise UserError("Git is not used, because this session's files are on another machine.")
@@ -398,7 +398,7 @@ def _git_differences(
 def _set_aside(path: Path, lines: Sequence[tuple[int, bytes]]) -> str:
     """Copies unreadable lines of the ledger beside the session; returns no text if they were copied before."""
     from app.sessions.file.quarantine import copy_to_quarantine  # noqa: PLC0415  (costs start-up)
-    from app.sessions.file.reading import BadLine  # noqa: PLC0415  (as above)
+    from app.sessions.file.session_reader import BadLine  # noqa: PLC0415  (as above)
 
     try:
         if not copy_to_quarantine(path, [BadLine(offset=offset, data=data) for offset, data in lines]):

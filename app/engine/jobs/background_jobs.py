@@ -17,7 +17,7 @@ JobState = Literal["running", "done", "failed", "killed", "delivered"]
 RESULT_MESSAGE = "background-result"
 
 
-class Job(msgspec.Struct, kw_only=True):
+class BackgroundJob(msgspec.Struct, kw_only=True):
     id: str
     title: str
     call_id: str
@@ -57,10 +57,10 @@ class JobTable:
 
     def __init__(
         self,
-        tell_agent: Callable[[Job], Awaitable[bool]],
+        tell_agent: Callable[[BackgroundJob], Awaitable[bool]],
         publish_now: Callable[[Event], None],
         *,
-        record_lost: Callable[[Job], None] = lambda job: None,
+        record_lost: Callable[[BackgroundJob], None] = lambda job: None,
         is_waited_for: bool = False,
     ) -> None:
         """`record_lost`: writes into the session that a job has ended with it, for when the session goes on."""
@@ -68,7 +68,7 @@ class JobTable:
         self._record_lost = record_lost
         self._publish_now = publish_now
         self.is_waited_for = is_waited_for
-        self._jobs: dict[str, Job] = {}
+        self._jobs: dict[str, BackgroundJob] = {}
         self._count = 0
 
     def adopt(
@@ -82,7 +82,7 @@ class JobTable:
         look: Callable[[], Awaitable[list[str]]] | None = None,
     ) -> str:
         self._count += 1
-        job = Job(
+        job = BackgroundJob(
             id=f"job{self._count}",
             title=title,
             call_id=call_id,
@@ -96,17 +96,17 @@ class JobTable:
         self._changed(job)
         return job.id
 
-    def all(self) -> tuple[Job, ...]:
+    def all(self) -> tuple[BackgroundJob, ...]:
         return tuple(self._jobs.values())
 
-    def running(self) -> tuple[Job, ...]:
+    def running(self) -> tuple[BackgroundJob, ...]:
         return tuple(job for job in self._jobs.values() if job.state == "running")
 
     async def looked_at(self) -> list[str]:
         """Returns warnings about what running jobs did since the last check."""
         return [note for job in self.running() if job.look is not None for note in await job.look()]
 
-    def get(self, job_id: str) -> Job:
+    def get(self, job_id: str) -> BackgroundJob:
         """Raises `UnknownJob` when there is none."""
         try:
             return self._jobs[job_id]
@@ -114,7 +114,7 @@ class JobTable:
             jobs = f"its jobs are {', '.join(self._jobs)}" if self._jobs else "this session has started none"
             raise UnknownJob(f"There is no job {job_id}: {jobs}. /jobs lists jobs.") from None
 
-    def kill(self, job_id: str, *, tell: bool = False) -> Job:
+    def kill(self, job_id: str, *, tell: bool = False) -> BackgroundJob:
         """Ends a job. `tell`: the agent hears of it with the next prompt, because the user ended it."""
         job = self.get(job_id)
         if job.state == "running":
@@ -123,14 +123,14 @@ class JobTable:
             job.kill()
         return job
 
-    def pin(self, job_id: str, is_pinned: bool = True) -> Job:
+    def pin(self, job_id: str, is_pinned: bool = True) -> BackgroundJob:
         """Sets whether the job goes on when the session is left."""
         job = self.get(job_id)
         job.is_pinned = is_pinned
         self._changed(job)
         return job
 
-    async def wait(self, job_id: str, timeout: float | None = None) -> Job:
+    async def wait(self, job_id: str, timeout: float | None = None) -> BackgroundJob:
         """Waits until the job has ended or `timeout` seconds have passed; its state tells which."""
         job = self.get(job_id)
         try:
@@ -139,7 +139,7 @@ class JobTable:
             pass  # it goes on
         return job
 
-    async def wait_for_agent(self, job_id: str, timeout: float | None = None) -> Job:
+    async def wait_for_agent(self, job_id: str, timeout: float | None = None) -> BackgroundJob:
         """Waits like `wait`, for a call of the agent: its result reports the end, so that no message is sent."""
         job = self.get(job_id)
         job.awaited += 1
@@ -173,7 +173,7 @@ class JobTable:
             if job.task is not None and not (keep_pinned and job.is_pinned):
                 job.task.cancel()  # its end is not reported any more
 
-    async def _follow(self, job: Job, work: Awaitable[ToolResult]) -> None:
+    async def _follow(self, job: BackgroundJob, work: Awaitable[ToolResult]) -> None:
         try:
             job.result = await work
         except asyncio.CancelledError:
@@ -190,14 +190,14 @@ class JobTable:
         else:
             await self._report(job)
 
-    def _end(self, job: Job) -> None:
+    def _end(self, job: BackgroundJob) -> None:
         job.ended = time.monotonic()
         if job.state != "killed":
             job.state = "failed" if job.result is None or job.result.is_error else "done"
         job.has_ended.set()
         self._changed(job)
 
-    async def _report(self, job: Job) -> None:
+    async def _report(self, job: BackgroundJob) -> None:
         try:
             is_delivered = await self._tell_agent(job)
         finally:
@@ -206,7 +206,7 @@ class JobTable:
             job.state = "delivered"
             self._changed(job)
 
-    def _changed(self, job: Job) -> None:
+    def _changed(self, job: BackgroundJob) -> None:
         self._publish_now(
             JobChanged(job_id=job.id, title=job.title, state=job.state, tool_call_id=job.call_id)
         )

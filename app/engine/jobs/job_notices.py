@@ -3,27 +3,29 @@
 import msgspec
 
 from app.engine.core.conversation import Conversation
-from app.engine.core.delivery import Deliveries, SendMessage
+from app.engine.core.delivery import MessageDeliveries, SendMessage
 from app.engine.core.event_bus import EventBus
-from app.engine.core.options import SessionOptions
-from app.engine.core.prompt_intake import Refused
+from app.engine.core.prompt_intake import RequestRefused
 from app.engine.core.session_core import SessionCore
-from app.engine.jobs.background_jobs import RESULT_MESSAGE, Job, JobTable
+from app.engine.core.session_options import SessionOptions
+from app.engine.jobs.background_jobs import RESULT_MESSAGE, BackgroundJob, JobTable
 from app.values.messages import CustomMessage
 
 
 def job_table(core: SessionCore, send: SendMessage) -> JobTable:
     """Returns the job table of a session; ended jobs are reported to the agent."""
-    results = JobNotices(send=send, deliveries=core.deliveries, options=core.options, telling=core.telling)
+    results = JobNotices(
+        send=send, deliveries=core.deliveries, options=core.options, event_bus=core.event_bus
+    )
     return JobTable(
         results.tell,
-        core.telling.publish_now,
+        core.event_bus.publish_now,
         record_lost=lambda job: _record_lost(core.conversation, job),
         is_waited_for=core.options.ends_with_answer,
     )
 
 
-def _record_lost(conversation: Conversation, job: Job) -> None:
+def _record_lost(conversation: Conversation, job: BackgroundJob) -> None:
     """Records that a job has ended because its session was left, so that a resumed agent does not wait."""
     if conversation.log.is_read_only:
         return
@@ -41,11 +43,11 @@ class JobNotices(msgspec.Struct, frozen=True, kw_only=True):
     """Sends the ends of jobs to the agent."""
 
     send: SendMessage
-    deliveries: Deliveries
+    deliveries: MessageDeliveries
     options: SessionOptions
-    telling: EventBus
+    event_bus: EventBus
 
-    async def tell(self, job: Job) -> bool:
+    async def tell(self, job: BackgroundJob) -> bool:
         """Sends the job's result to the agent; returns True if a request delivered it, False if none will.
 
         A job that the user ended starts no run: it is reported with the next prompt."""
@@ -59,11 +61,11 @@ class JobNotices(msgspec.Struct, frozen=True, kw_only=True):
         when = "steer" if wanted == "steer" else "follow_up"
         try:
             await self.send(message, deliver_as=when, trigger=job.state != "killed")
-        except Refused as problem:
-            self.telling.notify(
+        except RequestRefused as problem:
+            self.event_bus.notify(
                 f"The result of {job.id} will be delivered with your next prompt: {problem}", "warning"
             )
             await self.send(message, deliver_as="next_turn")
         job.is_delivered.set()
-        receipt = await self.deliveries.wait(message.id, look=self.telling.forget_undeliverable)
+        receipt = await self.deliveries.wait(message.id, look=self.event_bus.forget_undeliverable)
         return receipt.outcome == "delivered"

@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from app.engine.jobs.background_jobs import Job, JobTable
+from app.engine.jobs.background_jobs import BackgroundJob, JobTable
 from app.values.user_errors import UserError
 from tools.base import Tool, ToolContext, ToolError, no_effects
 from tools.results import Card, TextBlock, ToolResult, text_result
@@ -23,7 +23,7 @@ class JobsArguments(msgspec.Struct, frozen=True, kw_only=True):
 def jobs_tool(table: JobTable) -> Tool:
     async def run(arguments: JobsArguments, context: ToolContext) -> ToolResult:
         if arguments.action == "list":
-            return text_result("\n".join(map(describe, table.all())) or "No background jobs.")
+            return text_result("\n".join(map(describe_job, table.all())) or "No background jobs.")
         if arguments.job is None:
             raise ToolError(f"Name the job for action '{arguments.action}': job: \"job1\".")
         try:
@@ -37,7 +37,7 @@ def jobs_tool(table: JobTable) -> Tool:
             await table.wait(job.id, 5)
         elif arguments.action in ("pin", "unpin"):
             table.pin(job.id, arguments.action == "pin")
-        return text_result(f"{describe(job)}\n{_output(job)}")
+        return text_result(f"{describe_job(job)}\n{_output(job)}")
 
     return Tool(
         name="jobs",
@@ -57,12 +57,12 @@ def jobs_tool(table: JobTable) -> Tool:
     )
 
 
-def describe(job: Job) -> str:
+def describe_job(job: BackgroundJob) -> str:
     state = f"{job.state}, pinned" if job.is_pinned else job.state
     return f"{job.id}  {state}  {job.seconds:.0f}s  {job.title}"
 
 
-def _output(job: Job) -> str:
+def _output(job: BackgroundJob) -> str:
     if job.result is not None:
         return job.result.text
     return "\n".join(job.tail().splitlines()[-_TAIL_LINES:]) or "(no output yet)"

@@ -4,8 +4,8 @@ interface."""
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from app.engine.commands.base import command
-from app.engine.mcp.servers import McpServers, ServerSources
+from app.engine.commands.session_command import session_command
+from app.engine.mcp.session_servers import McpServers, ServerSources
 from app.engine.session import Session
 from app.resources.server_files import user_servers_file
 from app.values.mcp_servers import ServerView, ToolExposure
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from app.providers.signin.interface import SignInUi
 
 
-@command(
+@session_command(
     "MCP servers with their tools and states",
     "As far as is known: none is contacted.",
     answer="servers",
@@ -29,12 +29,12 @@ async def get_mcp_servers(session: Session) -> Sequence[ServerView]:
     return session.mcp.servers()
 
 
-@command("Reconnect to an MCP server and list everything it offers", answer="server")
+@session_command("Reconnect to an MCP server and list everything it offers", answer="server")
 async def mcp_test(session: Session, name: str) -> ServerView:
     return await session.mcp.test(name)
 
 
-@command(
+@session_command(
     "Switch an MCP server on or off, or choose how the model reaches its tools",
     "For this session.",
     answer="server",
@@ -52,16 +52,16 @@ async def mcp_set(
     return session.mcp.server(name)
 
 
-@command(
+@session_command(
     "Disconnect an MCP server and forget its failures; it starts again when it is needed", answer="server"
 )
 async def mcp_restart(session: Session, name: str) -> ServerView:
     return await session.mcp.restart(name)
 
 
-VERBS = ("list", "test", "enable", "disable", "restart", "login", "logout", "logs", "remove")
+MCP_SUBCOMMANDS = ("list", "test", "enable", "disable", "restart", "login", "logout", "logs", "remove")
 _MAX_SHOWN_NAMES = 10
-_TIPS = (
+_FAILURE_TIPS = (
     (
         ("no such file", "not found", "enoent"),
         "Check that the program is installed and that its folder is in PATH.",
@@ -192,8 +192,10 @@ async def run_mcp_command(servers: McpServers, text: str, ui: "SignInUi | None" 
     name = name.strip()
     if verb in ("", "list"):
         return list_servers(servers)
-    if verb not in VERBS:
-        raise UserError(f"Unknown command: /mcp {one_line(verb)[:40]}. Commands: {', '.join(VERBS)}")
+    if verb not in MCP_SUBCOMMANDS:
+        raise UserError(
+            f"Unknown command: /mcp {one_line(verb)[:40]}. Commands: {', '.join(MCP_SUBCOMMANDS)}"
+        )
     if not name:
         raise UserError(f"Server name required. Usage: /mcp {verb} <name>")
     match verb:
@@ -264,6 +266,6 @@ async def test_server(servers: McpServers, name: str) -> str:
 
 def failure_text(name: str, why: str) -> str:
     text = why.lower()
-    tip = next((tip for words, tip in _TIPS if any(word in text for word in words)), "")
+    tip = next((tip for words, tip in _FAILURE_TIPS if any(word in text for word in words)), "")
     told = f'Failed to connect to "{name}": {why.removeprefix(f"{name} is not available: ")}'
     return f"{told}\nTip: {tip.format(name=name)}" if tip else told

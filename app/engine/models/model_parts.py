@@ -15,8 +15,8 @@ class ModelParts:
     def __init__(
         self, core: SessionCore, registry: Registry, sections: Sections, masking: SessionMask
     ) -> None:
-        self.cache = PromptCache(core.account, core.choice, core.telling.publish_now)
-        self.selection = ModelSelection(core.choice, core.conversation, core.telling, self.cache)
+        self.cache = PromptCache(core.usage_totals, core.choice, core.event_bus.publish_now)
+        self.selection = ModelSelection(core.choice, core.conversation, core.event_bus, self.cache)
         self.requests = ModelRequests(
             registry,
             conversation=core.conversation,
@@ -27,8 +27,8 @@ class ModelParts:
             hooks=core.hooks,
             masking=masking,
             deliveries=core.deliveries,
-            telling=core.telling,
+            event_bus=core.event_bus,
             cache=self.cache,
             budget=core.budget,
         )
-        self.beside = SideQuestions(self.requests, core.conversation, masking, core.telling)
+        self.beside = SideQuestions(self.requests, core.conversation, masking, core.event_bus)

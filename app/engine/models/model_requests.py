@@ -11,18 +11,18 @@ import msgspec
 from app.agent.abort import Abort, Aborted
 from app.agent.tool_results import describe_error
 from app.engine.core.conversation import Conversation, prompt_text
-from app.engine.core.delivery import Deliveries
+from app.engine.core.delivery import MessageDeliveries
 from app.engine.core.event_bus import EventBus
 from app.engine.core.hook_results import RequestIds
 from app.engine.core.hooks import Hooks
 from app.engine.core.model_choice import ModelChoice
-from app.engine.core.options import SessionOptions
 from app.engine.core.request_budget import LimitReached, RequestBudget
-from app.engine.core.toolbox import Toolbox, declared
+from app.engine.core.session_options import SessionOptions
+from app.engine.core.toolbox import Toolbox, tool_declarations
 from app.engine.models.prompt_cache import PromptCache
 from app.engine.secrets.session_mask import SessionMask
-from app.providers.contract import AssistantStream, Context, Credential, RequestHooks
 from app.providers.credentials import CredentialError
+from app.providers.model_stream import AssistantStream, Context, Credential, RequestHooks
 from app.providers.registry import Registry
 from app.providers.request_cache import RequestCache
 from app.values.codec import encode_json
@@ -78,7 +78,7 @@ class RequestHeads:
 
 
 def _encode_head(sections: Mapping[str, str], tools: Sequence[Tool]) -> RequestHead:
-    told = declared({tool.name: tool for tool in tools})
+    told = tool_declarations({tool.name: tool for tool in tools})
     return RequestHead(
         prompt=msgspec.Raw(encode_json(prompt_text(sections))), tools=msgspec.Raw(encode_json(to_wire(told)))
     )
@@ -98,8 +98,8 @@ class ModelRequests:
         options: SessionOptions,
         hooks: Hooks,
         masking: SessionMask,
-        deliveries: Deliveries,
-        telling: EventBus,
+        deliveries: MessageDeliveries,
+        event_bus: EventBus,
         cache: PromptCache,
         budget: RequestBudget,
     ) -> None:
@@ -115,7 +115,7 @@ class ModelRequests:
         self._hooks = hooks
         self._masking = masking
         self._deliveries = deliveries
-        self._telling = telling
+        self._telling = event_bus
         self._cache = cache
         self.budget = budget
         self._request_of_message: dict[str, str] = {}

@@ -20,7 +20,7 @@ class ModelSelection(msgspec.Struct, eq=False):
 
     choice: ModelChoice
     conversation: Conversation
-    telling: EventBus
+    event_bus: EventBus
     cache: PromptCache
     _last_stated: tuple[str | None, str | None] = (None, None)
     """The leaf at the last check, and the thinking level named on its path."""
@@ -28,7 +28,7 @@ class ModelSelection(msgspec.Struct, eq=False):
     async def use(self, model: Model, source: ModelSource = "set") -> None:
         self.conversation.change_model(model.provider, model.id)
         level_changed = self.choice.set(model)
-        await self.telling.publish(ModelChanged(model=model, source=source))
+        await self.event_bus.publish(ModelChanged(model=model, source=source))
         self.cache.warn_if_dropped("model")
         if level_changed:
             await self._record_thinking()
@@ -74,5 +74,5 @@ class ModelSelection(msgspec.Struct, eq=False):
 
     async def _record_thinking(self) -> None:
         self.conversation.change_thinking(self.choice.thinking)
-        await self.telling.publish(ThinkingLevelChanged(level=self.choice.thinking))
+        await self.event_bus.publish(ThinkingLevelChanged(level=self.choice.thinking))
         self.cache.warn_if_dropped("thinking")

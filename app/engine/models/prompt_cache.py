@@ -9,10 +9,10 @@ from app.values.events import Event, Notice
 from app.values.models import Model
 from app.values.usage import Usage, format_dollars
 
-Action = Literal["model", "thinking", "prompt", "compaction", "context"]
+CacheDroppingAction = Literal["model", "thinking", "prompt", "compaction", "context"]
 _MIN_CACHED_TOKENS = 1_024
 """Cached tokens below which no warning is given."""
-_ACTION_TEXT: dict[Action, str] = {
+_ACTION_TEXT: dict[CacheDroppingAction, str] = {
     "model": "The new model has no prompt cache of this conversation",
     "thinking": "Changing the thinking level discards the prompt cache",
     "prompt": "Changing the tools or the system prompt discards the prompt cache",
@@ -25,15 +25,15 @@ class PromptCache:
     """Warns once, after an answer that used the cache, that it will not be used again."""
 
     def __init__(
-        self, account: UsageTotals, choice: ModelChoice, publish_now: Callable[[Event], None]
+        self, usage_totals: UsageTotals, choice: ModelChoice, publish_now: Callable[[Event], None]
     ) -> None:
-        self._account = account
+        self._account = usage_totals
         self._choice = choice
         self._publish_now = publish_now
         self._told: Usage | None = None
         """The usage of the answer for which the last warning was shown."""
 
-    def warn_if_dropped(self, action: Action) -> None:
+    def warn_if_dropped(self, action: CacheDroppingAction) -> None:
         usage, model = self._account.stats.last_usage, self._choice.model
         if model is None or usage is self._told or not is_in_use(usage):
             return

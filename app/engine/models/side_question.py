@@ -41,7 +41,7 @@ class SideQuestions(msgspec.Struct, frozen=True):
     requests: ModelRequests
     conversation: Conversation
     masking: SessionMask
-    telling: EventBus
+    event_bus: EventBus
 
     async def ask(self, question: str, on_text: Callable[[str], None] = lambda text: None) -> str:
         """Returns the whole answer; `on_text` gets it as it arrives. Cancelling stops it."""
@@ -88,7 +88,7 @@ class SideQuestions(msgspec.Struct, frozen=True):
             stored = self.conversation.record_state(entry)
         except SessionWriteError:
             return  # the run tells it, with what it means
-        await self.telling.publish(EntryAppended(entry=stored))
+        await self.event_bus.publish(EntryAppended(entry=stored))
 
 
 def without_open_calls(messages: Sequence[Message]) -> Sequence[Message]:

@@ -7,13 +7,13 @@ import msgspec
 
 from app.engine.core.conversation import Conversation
 from app.engine.core.toolbox import Toolbox
-from app.engine.permissions.past_verdicts import MAX_TEXT, VerdictLog
 from app.engine.permissions.permission_context import PermissionContext
 from app.engine.permissions.sandbox_exceptions import place_rules
 from app.engine.permissions.session_rules import SessionRules
-from app.permits.decide import CallDecision, confirmation_word, count_allowed_by, decide
-from app.permits.place import CommandPlace
-from app.permits.rules import RuleProblem, parse, suggested_rules
+from app.engine.permissions.verdict_log import MAX_TEXT, VerdictLog
+from app.permits.command_place import CommandPlace
+from app.permits.permission_decisions import CallDecision, confirmation_word, count_allowed_by, decide_call
+from app.permits.rules import RuleProblem, parse_rule, suggested_rules
 from app.permits.sandbox_exceptions import asks_to_leave_sandbox, is_request, rules_for
 from app.permits.verdicts import CallPart
 from app.values.approvals import Approval, JudgedPart, OfferedRule
@@ -89,11 +89,11 @@ class ApprovalRequests:
         found: list[str] = []
         policy = self._rules.policy()
         for text in suggested_rules(asked[0].part, tool, place):
-            rule = parse(text, "allow", "session")
+            rule = parse_rule(text, "allow", "session")
             if isinstance(rule, RuleProblem):
                 continue
             tried = msgspec.structs.replace(policy, rules=(*policy.rules, rule))
-            if decide(decision.verdict, tool, tried, place).outcome == "run":
+            if decide_call(decision.verdict, tool, tried, place).outcome == "run":
                 found.append(text)
         return tuple(found)
 

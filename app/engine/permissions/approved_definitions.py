@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from app.agent.tool_pipeline import ParsedCall
-from app.permits.decide import CallDecision, PartDecision, is_decided_by_mode
+from app.permits.permission_decisions import CallDecision, PartDecision, is_decided_by_mode
 from tools.base import Tool
 
 _MAX_DEFINITIONS = 5_000

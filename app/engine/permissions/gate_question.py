@@ -6,8 +6,8 @@ commands it has to type the word, like a user."""
 from typing import Any, Literal
 
 from app.engine.core.event_bus import EventBus
-from app.engine.core.options import SessionOptions
-from app.engine.core.questions import ApprovalReply, RuleScope, ask_question
+from app.engine.core.session_options import SessionOptions
+from app.engine.core.user_questions import ApprovalReply, RuleScope, ask_question
 from app.engine.permissions.permission_context import PermissionContext
 from app.values.approvals import Approval
 
@@ -16,7 +16,10 @@ PROGRAM_ANSWER_TIMEOUT = 600.0
 UNKNOWN_PROGRAM_TIMEOUT = 60.0
 """Seconds for a program that has never answered or announced that it will."""
 ONCE, DENY = "Allow once", "Deny"
-_ALWAYS: dict[RuleScope, str] = {"session": "Always in this session: ", "project": "Always in this project: "}
+_SCOPE_TEXTS: dict[RuleScope, str] = {
+    "session": "Always in this session: ",
+    "project": "Always in this project: ",
+}
 
 ProgramAnswers = Literal["unknown", "ask", "deny"]
 
@@ -24,10 +27,10 @@ ProgramAnswers = Literal["unknown", "ask", "deny"]
 class GateQuestions:
     """The questions of one session's gate."""
 
-    def __init__(self, standing: PermissionContext, options: SessionOptions, telling: EventBus) -> None:
+    def __init__(self, standing: PermissionContext, options: SessionOptions, event_bus: EventBus) -> None:
         self._standing = standing
         self._options = options
-        self._telling = telling
+        self._telling = event_bus
         self._program: ProgramAnswers = "unknown"
 
     def set_program(self, answers: Literal["ask", "deny"]) -> None:
@@ -44,7 +47,7 @@ class GateQuestions:
         needs_typed_word = approval.confirmation_word is not None
         options = (DENY, ONCE) if needs_typed_word else (ONCE, DENY)
         if not needs_typed_word:
-            options += tuple(word + rule.text for word in _ALWAYS.values() for rule in approval.rules)
+            options += tuple(word + rule.text for word in _SCOPE_TEXTS.values() for rule in approval.rules)
         try:
             said = await self._ask_question("select", title, approval, options=options)
             if needs_typed_word and said == ONCE:
@@ -78,7 +81,7 @@ def _parse_reply(said: Any, approval: Approval) -> ApprovalReply:
         return ApprovalReply(allows=isinstance(said, str) and said.strip() == approval.confirmation_word)
     if said == ONCE:
         return ApprovalReply(allows=True)
-    for keeps, word in _ALWAYS.items():
+    for keeps, word in _SCOPE_TEXTS.items():
         text = said.removeprefix(word) if isinstance(said, str) and said.startswith(word) else None
         if text is not None and any(rule.text == text for rule in approval.rules):
             return ApprovalReply(allows=True, rule=text, keeps=keeps)

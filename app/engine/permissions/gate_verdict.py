@@ -11,8 +11,14 @@ from app.agent.tool_pipeline import ParsedCall
 from app.engine.permissions.approved_definitions import ApprovedDefinitions
 from app.engine.sandbox.command_context import CommandContext
 from app.engine.sandbox.sandboxes import Sandboxes
-from app.permits.decide import CallDecision, Mode, PermissionPolicy, decide, is_decided_by_mode
-from app.permits.place import CommandPlace
+from app.permits.command_place import CommandPlace
+from app.permits.permission_decisions import (
+    CallDecision,
+    PermissionMode,
+    PermissionPolicy,
+    decide_call,
+    is_decided_by_mode,
+)
 from app.permits.rules import PermitRules
 from app.permits.sandbox_exceptions import with_leave_request, with_sandbox_requests
 from tools.base import ToolError
@@ -30,7 +36,7 @@ class JudgedCall(msgspec.Struct, frozen=True, kw_only=True):
     """The place that the call was judged in."""
     decision: CallDecision
     rules: PermitRules
-    mode: Mode
+    mode: PermissionMode
     by: str
     """The source of the decision."""
     is_by_mode_alone: bool
@@ -40,7 +46,7 @@ class CallJudge(msgspec.Struct, frozen=True):
     """Judges calls for one session's gate, without side effects."""
 
     workspace: Workspace
-    whereabouts: CommandContext
+    command_context: CommandContext
     boxes: Sandboxes
     definitions: ApprovedDefinitions
     rules: Callable[[], PermitRules]
@@ -79,7 +85,7 @@ class CallJudge(msgspec.Struct, frozen=True):
                     part = decision.decisive.part
                     raise ToolError(
                         f"An extension made another command of this one, and that does not run unasked "
-                        f"({shortened(part.text)}: {part.why})."
+                        f"({shorten_command(part.text)}: {part.why})."
                     )
             return after
 
@@ -87,17 +93,17 @@ class CallJudge(msgspec.Struct, frozen=True):
 
     def decided(
         self, name: str, effects: Effects, *, arguments: Mapping[str, Any] = {}, claim: str = ""
-    ) -> tuple[CommandPlace, CallDecision, PermitRules, Mode]:
+    ) -> tuple[CommandPlace, CallDecision, PermitRules, PermissionMode]:
         """Returns the place, the decision, and the rules and mode it is based on. For a thread."""
         # The parser and the tables of programs are needed at the first call, and not at the start.
-        from app.permits.tools import CallRequest, judge_call  # noqa: PLC0415
+        from app.permits.tool_call_judge import CallRequest, judge_call  # noqa: PLC0415
 
         program = effects.runs
         place = self._place(program)
         request = CallRequest(tool=effects.acts_as or name, effects=effects, arguments=arguments, claim=claim)
         rules = self.rules()
         policy = self.policy(rules)
-        decision = decide(judge_call(request, place), request.tool, policy, place)
+        decision = decide_call(judge_call(request, place), request.tool, policy, place)
         if program is not None and self.boxes.are_in_force:
             decision = self._with_sandbox_request(decision, program, policy, place)
         return place, decision, rules, policy.mode
@@ -118,7 +124,7 @@ class CallJudge(msgspec.Struct, frozen=True):
         stands_in = None
         if program is not None and program.language == "shell":
             stands_in = program.folder if program.is_folder_known else ""
-        place = self.whereabouts.place(
+        place = self.command_context.place(
             self.workspace.cwd, shell.passed_names, stands_in=stands_in, has_box=self.boxes.are_in_force
         )
         if shell.own is None or shell.own.known is None:
@@ -127,7 +133,7 @@ class CallJudge(msgspec.Struct, frozen=True):
         return msgspec.structs.replace(place, aliases=known.aliases, functions=frozenset(known.functions))
 
 
-def shortened(text: str) -> str:
+def shorten_command(text: str) -> str:
     """A command, for a line of a sentence."""
     line = " ".join(text.split())
     return line if len(line) <= 120 else line[:119] + "…"

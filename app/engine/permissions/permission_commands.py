@@ -2,18 +2,20 @@
 
 from typing import Literal
 
-from app.engine.commands import results
-from app.engine.commands.base import command
+from app.engine.commands import response_data
+from app.engine.commands.session_command import session_command
 from app.engine.session import Session
-from app.permits.decide import Mode
+from app.permits.permission_decisions import PermissionMode
 
 
-@command("What runs without a question", "One of read-only, ask, auto-edit and full, for this session.")
-async def set_permission_mode(session: Session, mode: Mode) -> None:
+@session_command(
+    "What runs without a question", "One of read-only, ask, auto-edit and full, for this session."
+)
+async def set_permission_mode(session: Session, mode: PermissionMode) -> None:
     session.permissions.rules.set_mode(mode)
 
 
-@command(
+@session_command(
     "Plan mode: nothing changes until one is accepted",
     "A plan is a question: `Accept`, or words.",
 )
@@ -21,7 +23,7 @@ async def set_plan_mode(session: Session, is_on: bool = True) -> None:
     session.plan.switch(is_on)
 
 
-@command(
+@session_command(
     "Say whether this client answers questions",
     "`ask`, or `deny`: what would be asked is refused at once.",
 )
@@ -29,8 +31,8 @@ async def set_approvals(session: Session, answers: Literal["ask", "deny"]) -> No
     session.permissions.answering.set_program(answers)
 
 
-@command("Permission mode, rules and recent decisions")
-async def get_permissions(session: Session) -> results.Permissions:
+@session_command("Permission mode, rules and recent decisions")
+async def get_permissions(session: Session) -> response_data.Permissions:
     now = session.permissions.view()
     return {
         "mode": now.mode,
@@ -51,8 +53,8 @@ async def get_permissions(session: Session) -> results.Permissions:
     }
 
 
-@command("What the agent's commands can read, write and reach")
-async def get_sandbox(session: Session) -> results.Sandbox:
+@session_command("What the agent's commands can read, write and reach")
+async def get_sandbox(session: Session) -> response_data.Sandbox:
     now = session.permissions.boxes.state()
     return {
         "setting": now.setting,

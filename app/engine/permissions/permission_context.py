@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from app.permits.decide import Mode
+from app.permits.permission_decisions import PermissionMode
 from app.permits.rules import PermitRules, WrittenRules, merged_rules
 from app.resources.settings.effective_settings import EffectiveSettings
 
@@ -38,7 +38,7 @@ class PermissionContext(msgspec.Struct, frozen=True, kw_only=True):
 
 def mode_of(
     effective_settings: EffectiveSettings, standing: PermissionContext, *, has_box: Callable[[], bool]
-) -> Mode:
+) -> PermissionMode:
     """Returns the permission mode. `has_box` is called only where it matters, since it may have to probe the
     system."""
     chosen = effective_settings.settings.permissions.mode

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from app.engine.core.questions import RuleScope
+from app.engine.core.user_questions import RuleScope
 from app.engine.sandbox.sandbox_places import PlaceVerb
 from app.permits.rules import PermitRule
 from app.permits.sandbox_exceptions import place_of, place_rule

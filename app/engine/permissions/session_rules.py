@@ -5,18 +5,18 @@ from collections.abc import Callable
 import msgspec
 
 from app.engine.core.conversation import Conversation
-from app.engine.core.options import SessionOptions
-from app.engine.core.questions import ApprovalReply
+from app.engine.core.session_options import SessionOptions
+from app.engine.core.user_questions import ApprovalReply
 from app.engine.permissions.permission_context import PermissionContext, mode_of, rules_from_settings
 from app.engine.permissions.sandbox_exceptions import allow_place, keep_rule
 from app.engine.sandbox.sandboxes import Sandboxes
-from app.permits.decide import MODES, Mode, PermissionPolicy
-from app.permits.rules import PermitRule, PermitRules, RuleAction, RuleProblem, parse
-from app.sessions.log import SessionLog
+from app.permits.permission_decisions import PERMISSION_MODES, PermissionMode, PermissionPolicy
+from app.permits.rules import PermitRule, PermitRules, RuleAction, RuleProblem, parse_rule
+from app.sessions.session_log import SessionLog
 from app.values.entries import CustomEntry
 from app.values.user_errors import UserError
 
-PLAN = "bayou.plan"
+PLAN_ENTRY_TYPE = "bayou.plan"
 """Entries that say whether plan mode is on from there; a session is resumed in it."""
 
 
@@ -39,15 +39,15 @@ class SessionRules:
         """For this session."""
 
     @property
-    def mode(self) -> Mode:
+    def mode(self) -> PermissionMode:
         return mode_of(
             self._options.effective_settings, self._standing, has_box=lambda: self._boxes().are_possible
         )
 
-    def set_mode(self, mode: Mode) -> None:
+    def set_mode(self, mode: PermissionMode) -> None:
         """Sets the mode for this session. Raises `UserError`."""
-        if mode not in MODES:
-            raise UserError(f"There is no permission mode {mode}. Modes: {', '.join(MODES)}.")
+        if mode not in PERMISSION_MODES:
+            raise UserError(f"There is no permission mode {mode}. Modes: {', '.join(PERMISSION_MODES)}.")
         self._options.effective_settings.set("permissions.mode", mode)
 
     def all(self) -> PermitRules:
@@ -74,7 +74,7 @@ class SessionRules:
         self._add(text, "deny")
 
     def _add(self, text: str, action: RuleAction) -> None:
-        rule = parse(text, action, "session")
+        rule = parse_rule(text, action, "session")
         if isinstance(rule, RuleProblem):
             raise UserError(str(rule))
         self._given = (*self._given, rule)
@@ -111,7 +111,7 @@ def is_planned(log: SessionLog) -> bool:
     said = (
         one
         for one in log.upwards(without_messages=True)
-        if isinstance(one, CustomEntry) and one.custom_type == PLAN
+        if isinstance(one, CustomEntry) and one.custom_type == PLAN_ENTRY_TYPE
     )
     entry = next(said, None)
     return entry is not None and entry.data == {"on": True}

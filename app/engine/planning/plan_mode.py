@@ -12,17 +12,17 @@ import msgspec
 from app.engine.core.conversation import Conversation
 from app.engine.core.delivery import SendMessage
 from app.engine.core.event_bus import EventBus
-from app.engine.core.questions import ask_question
 from app.engine.core.session_core import SessionCore
 from app.engine.core.toolbox import Toolbox
+from app.engine.core.user_questions import ask_question
 from app.engine.models.model_requests import ModelRequests
-from app.engine.permissions.gate import PermissionGate
 from app.engine.permissions.permission_context import Approver
-from app.engine.permissions.session_rules import PLAN, is_planned
-from app.engine.planning.todo_changes import TodoRefused, steps_of
+from app.engine.permissions.permission_gate import PermissionGate
+from app.engine.permissions.session_rules import PLAN_ENTRY_TYPE, is_planned
+from app.engine.planning.todo_changes import TodoRefused, phases_from_plan
 from app.engine.planning.todo_list import TodoList
 from app.engine.secrets.session_mask import SessionMask
-from app.permits.decide import Mode
+from app.permits.permission_decisions import PermissionMode
 from app.resources.settings.effective_settings import EffectiveSettings
 from app.values.events import EntryAppended, PlanModeChanged, PlanProposed
 from app.values.todos import items_of, open_items
@@ -58,14 +58,14 @@ class PlanMode(msgspec.Struct, eq=False):
     conversation: Conversation
     permits: PermissionGate
     todos: TodoList
-    telling: EventBus
+    event_bus: EventBus
     toolbox: Toolbox
     requests: ModelRequests
     effective_settings: EffectiveSettings
     asks: Approver
     unanswered: PlanProposed | None = None
     """The last proposed plan where no interface can accept one."""
-    _mode_before: Mode | None = None
+    _mode_before: PermissionMode | None = None
     """The permission mode to restore at the end; None: plan mode is off."""
 
     def __post_init__(self) -> None:
@@ -120,11 +120,13 @@ class PlanMode(msgspec.Struct, eq=False):
         """Informs the model with its next request, and publishes the change."""
         self.toolbox.changed()
         self.requests.add_section("plan_mode", _SECTION if self.is_on else None)
-        self.telling.publish_now(PlanModeChanged(is_on=self.is_on))
+        self.event_bus.publish_now(PlanModeChanged(is_on=self.is_on))
 
     def _note(self, *, is_on: bool) -> None:
         if not self.conversation.log.is_read_only:
-            self.telling.publish_now(EntryAppended(entry=self.conversation.note(PLAN, {"on": is_on})))
+            self.event_bus.publish_now(
+                EntryAppended(entry=self.conversation.note(PLAN_ENTRY_TYPE, {"on": is_on}))
+            )
 
     def _withheld_tools(self, tools: Mapping[str, Tool]) -> set[str]:
         """Withholds tools that could not run now, and the tool for plans outside of plan mode."""
@@ -146,7 +148,7 @@ class PlanMode(msgspec.Struct, eq=False):
                 ends_run=True,
             )
         said = await ask_question(
-            self.telling.publish_now,
+            self.event_bus.publish_now,
             "select",
             f"Plan: {title}\n\n{plan}",
             options=(ACCEPT, STAY),
@@ -166,7 +168,7 @@ class PlanMode(msgspec.Struct, eq=False):
         told = f"The user accepted the plan. Carry it out now; permissions are those of mode {self.permits.rules.mode}."
         if changed is not None and changed.strip() != plan.strip():
             told += f" They changed it; this counts:\n\n{changed}"
-        steps = steps_of(title, changed or plan)
+        steps = phases_from_plan(title, changed or plan)
         if not steps or open_items(self.todos.phases):
             return told
         try:
@@ -202,7 +204,7 @@ class PlanningParts:
     ) -> None:
         self.todos = TodoList(
             core.conversation,
-            core.telling,
+            core.event_bus,
             core.options,
             masking,
             core.next_run,
@@ -213,7 +215,7 @@ class PlanningParts:
             core.conversation,
             permits,
             self.todos,
-            core.telling,
+            core.event_bus,
             toolbox=core.toolbox,
             requests=requests,
             effective_settings=core.options.effective_settings,

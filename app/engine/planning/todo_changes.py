@@ -14,9 +14,9 @@ from tools.patterns import late
 from tools.text import escape_controls
 
 TodoOperation = Literal["set", "start", "done", "drop", "block", "add", "view"]
-MOST_ITEMS = 200
-LONGEST = 400
-_TOLD = 40
+MAX_ITEMS = 200
+MAX_ITEM_CHARS = 400
+_MAX_NAMED_CHARS = 40
 _DEFAULT_PHASE = "Todos"
 _HEADING = late(r"#{1,6}\s+(.+?)\s*#*$")
 _STEP = late(r"(?:\d{1,3}[.)]|[-*+])\s+(?:\[[ xX]\]\s+)?(.+)")
@@ -39,7 +39,7 @@ class TodoChange(msgspec.Struct, frozen=True, kw_only=True):
     note: str | None = None
 
 
-def changed(phases: Phases, change: TodoChange) -> Phases:
+def apply_todo_change(phases: Phases, change: TodoChange) -> Phases:
     """Applies the operation and returns the new list. Raises `TodoRefused`."""
     match change.op:
         case "view":
@@ -64,7 +64,7 @@ def changed(phases: Phases, change: TodoChange) -> Phases:
             assert_never(change.op)
 
 
-def normalised(phases: Sequence[TodoPhase]) -> Phases:
+def normalise_phases(phases: Sequence[TodoPhase]) -> Phases:
     """A list that came from a program or a file: with ids, texts of one line, and one item that is being done."""
     made: list[TodoPhase] = []
     seen: set[str] = set()
@@ -104,7 +104,7 @@ def _set(phases: Phases, wanted: Sequence[tuple[str, Sequence[str]]]) -> Phases:
             f"These open items are not in the new list: {_quoted(gone)}. Nothing was changed. Keep them word for word, "
             "or close each first with done or drop."
         )
-    return _going_on(normalised(made))
+    return _going_on(normalise_phases(made))
 
 
 def _added(phases: Phases, change: TodoChange) -> Phases:
@@ -115,9 +115,9 @@ def _added(phases: Phases, change: TodoChange) -> Phases:
     name = _text(change.phase or "")
     at = _phase_for(phases, name)
     if at is None:
-        return _going_on(normalised((*phases, TodoPhase(name=name or _DEFAULT_PHASE, tasks=new))))
+        return _going_on(normalise_phases((*phases, TodoPhase(name=name or _DEFAULT_PHASE, tasks=new))))
     grown = msgspec.structs.replace(phases[at], tasks=(*phases[at].tasks, *new))
-    return _going_on(normalised((*phases[:at], grown, *phases[at + 1 :])))
+    return _going_on(normalise_phases((*phases[:at], grown, *phases[at + 1 :])))
 
 
 def _phase_for(phases: Phases, name: str) -> int | None:
@@ -195,9 +195,9 @@ def _checked(text: str, seen: set[str]) -> str:
 
 
 def _require_room(count: int) -> None:
-    if count > MOST_ITEMS:
+    if count > MAX_ITEMS:
         raise TodoRefused(
-            f"A list has {MOST_ITEMS} items and phases at most. Nothing was changed. Make one of what belongs together."
+            f"A list has {MAX_ITEMS} items and phases at most. Nothing was changed. Make one of what belongs together."
         )
 
 
@@ -211,12 +211,12 @@ def _own_id(given: str, kind: str, number: int, taken: set[str]) -> str:
 
 
 def _text(text: str) -> str:
-    return " ".join(escape_controls(text).split())[:LONGEST]
+    return " ".join(escape_controls(text).split())[:MAX_ITEM_CHARS]
 
 
 def _quoted(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _TOLD} more" if len(names) > _TOLD else ""
-    return ", ".join(f"“{name}”" for name in names[:_TOLD]) + more
+    more = f" and {len(names) - _MAX_NAMED_CHARS} more" if len(names) > _MAX_NAMED_CHARS else ""
+    return ", ".join(f"“{name}”" for name in names[:_MAX_NAMED_CHARS]) + more
 
 
 def _listed(phases: Phases) -> str:
@@ -224,7 +224,7 @@ def _listed(phases: Phases) -> str:
     return f"Open items: {_quoted(names)}." if names else "There are no open items."
 
 
-def steps_of(title: str, plan: str) -> Phases:
+def phases_from_plan(title: str, plan: str) -> Phases:
     """Its top-level items by heading; a plan without any becomes no list."""
     phases: list[TodoPhase] = []
     name, texts = title, list[str]()
@@ -246,15 +246,15 @@ def steps_of(title: str, plan: str) -> Phases:
             name = _plain(heading[1])
         elif step := _STEP.match(line):
             text = _plain(step[1])
-            if text and text not in seen and len(seen) < MOST_ITEMS:
+            if text and text not in seen and len(seen) < MAX_ITEMS:
                 seen.add(text)
                 texts.append(text)
     close()
     try:
-        return normalised(phases)
+        return normalise_phases(phases)
     except TodoRefused:
         return ()
 
 
 def _plain(text: str) -> str:
-    return " ".join(_EMPHASIS.sub("", text).split())[:LONGEST]
+    return " ".join(_EMPHASIS.sub("", text).split())[:MAX_ITEM_CHARS]

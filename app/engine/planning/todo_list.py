@@ -11,11 +11,11 @@ import msgspec
 from app.engine.core.conversation import Conversation
 from app.engine.core.delivery import SendMessage
 from app.engine.core.event_bus import EventBus
-from app.engine.core.options import SessionOptions
-from app.engine.core.runs import RunStartCallbacks
-from app.engine.planning.todo_changes import TodoChange, TodoRefused, changed, normalised
+from app.engine.core.run_events import RunStartCallbacks
+from app.engine.core.session_options import SessionOptions
+from app.engine.planning.todo_changes import TodoChange, TodoRefused, apply_todo_change, normalise_phases
 from app.engine.secrets.session_mask import SessionMask
-from app.sessions.log import SessionLog
+from app.sessions.session_log import SessionLog
 from app.values.entries import CustomEntry, Entry
 from app.values.events import EntryAppended, TodoAutoClear, TodoReminder, TodosChanged
 from app.values.messages import AssistantMessage, CustomMessage, ToolResultMessage
@@ -25,7 +25,7 @@ from app.values.wire import from_wire, to_wire
 TODOS_ENTRY_TYPE = "bayou.todos"
 REMINDER_TYPE = "todo-reminder"
 LIST_MESSAGE_TYPE = "todo-list"
-MOST_REMINDERS = 3
+MAX_REMINDERS = 3
 CLEAR_DELAY = 10.0
 """Seconds before a finished list is cleared."""
 
@@ -34,7 +34,7 @@ class TodoList(msgspec.Struct, eq=False):
     """The todo list; an event after its entry reports every change."""
 
     conversation: Conversation
-    telling: EventBus
+    event_bus: EventBus
     options: SessionOptions
     masking: SessionMask
     next_run: RunStartCallbacks
@@ -72,7 +72,7 @@ class TodoList(msgspec.Struct, eq=False):
     async def change(self, asked: TodoChange) -> Phases:
         """Applies an operation of the agent. Raises `TodoRefused`, with nothing changed."""
         before = self.phases
-        after = changed(before, asked)
+        after = apply_todo_change(before, asked)
         if after != before:
             await self._record(after)
         return after
@@ -80,7 +80,7 @@ class TodoList(msgspec.Struct, eq=False):
     async def replace(self, phases: tuple[TodoPhase, ...]) -> Phases:
         """Replaces the list by a user's or program's, with secrets masked. Raises `TodoRefused`."""
         masked = await asyncio.to_thread(self.masking.value, to_wire(phases), "the todo list")
-        after = normalised(from_wire(masked, tuple[TodoPhase, ...]))
+        after = normalise_phases(from_wire(masked, tuple[TodoPhase, ...]))
         if after != self.phases:
             await self._record(after)
         return after
@@ -103,8 +103,8 @@ class TodoList(msgspec.Struct, eq=False):
         return CustomMessage(custom_type=LIST_MESSAGE_TYPE, content=text)
 
     async def _record(self, phases: Phases) -> None:
-        await self.telling.publish(EntryAppended(entry=self._note(phases)))
-        await self.telling.publish(TodosChanged(phases=phases))
+        await self.event_bus.publish(EntryAppended(entry=self._note(phases)))
+        await self.event_bus.publish(TodosChanged(phases=phases))
         self._stop_clearing()
         if phases and not open_items(phases):
             self._clearing = asyncio.get_running_loop().call_later(self.clear_seconds, self._clear)
@@ -120,9 +120,9 @@ class TodoList(msgspec.Struct, eq=False):
         phases = self.phases
         if not phases or open_items(phases) or self.conversation.log.is_read_only:
             return
-        self.telling.publish_now(EntryAppended(entry=self._note(())))
-        self.telling.publish_now(TodosChanged(phases=()))
-        self.telling.publish_now(TodoAutoClear())
+        self.event_bus.publish_now(EntryAppended(entry=self._note(())))
+        self.event_bus.publish_now(TodosChanged(phases=()))
+        self.event_bus.publish_now(TodoAutoClear())
 
     def _stop_clearing(self) -> None:
         if self._clearing is not None:
@@ -157,14 +157,12 @@ class TodoList(msgspec.Struct, eq=False):
             return None
         if not any(item.blocked is None for item in open_items(phases)) or last.asks_something:
             return None
-        if self._reminders >= MOST_REMINDERS or self._was_idle() or not self.may_remind():
+        if self._reminders >= MAX_REMINDERS or self._was_idle() or not self.may_remind():
             return None
         self._reminders += 1
         self.next_run.calls(self._on_run_start)
-        self.telling.publish_now(
-            TodoReminder(
-                todos=tuple(open_items(phases)), attempt=self._reminders, max_attempts=MOST_REMINDERS
-            )
+        self.event_bus.publish_now(
+            TodoReminder(todos=tuple(open_items(phases)), attempt=self._reminders, max_attempts=MAX_REMINDERS)
         )
         return CustomMessage(custom_type=REMINDER_TYPE, content=reminder_text(phases))
 
@@ -184,6 +182,6 @@ def _phases_of(entry: CustomEntry) -> Phases:
     """Decodes a stored list; an invalid one counts as empty.
     The `todo` tool, with which the model keeps its todo list."""
     try:
-        return normalised(from_wire(entry.data["phases"], tuple[TodoPhase, ...]))
+        return normalise_phases(from_wire(entry.data["phases"], tuple[TodoPhase, ...]))
     except (TypeError, KeyError, msgspec.ValidationError, TodoRefused):
         return ()

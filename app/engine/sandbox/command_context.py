@@ -11,9 +11,9 @@ from pathlib import Path
 
 import msgspec
 
-from app.permits.place import CommandPlace
-from app.permits.secrets import delayed_run_reason, secrecy
-from app.permits.words import UNKNOWN
+from app.permits.command_place import CommandPlace
+from app.permits.secret_files import delayed_run_reason, secret_likelihood
+from app.permits.shell_words import UNKNOWN
 from tools.git.repository import find_repository
 from tools.protected.keys import KEY_PLACES
 from tools.protected.later import HOME_AUTORUN_FILES, PROJECT_AUTORUN_FILES
@@ -116,8 +116,8 @@ class CommandContext:
         return SecretFiles(tuple(found))
 
     def _is_secret(self, path: str) -> bool:
-        return secrecy(path, self._home, self._own) == "likely" or (
-            self._real_home != self._home and secrecy(path, self._real_home, self._own) == "likely"
+        return secret_likelihood(path, self._home, self._own) == "likely" or (
+            self._real_home != self._home and secret_likelihood(path, self._real_home, self._own) == "likely"
         )
 
     def _other_names(self, workspace: str) -> Callable[[str], tuple[str, ...]]:

@@ -7,9 +7,9 @@ from typing import Any, Final, Protocol
 
 import msgspec
 
-from app.engine.core.questions import ApprovalReply, RuleChanges
-from app.permits.decide import CallDecision, PermissionPolicy, decide
-from app.permits.place import CommandPlace
+from app.engine.core.user_questions import ApprovalReply, RuleChanges
+from app.permits.command_place import CommandPlace
+from app.permits.permission_decisions import CallDecision, PermissionPolicy, decide_call
 from app.permits.rules import is_host_named
 from app.permits.verdicts import CallPart, verdict_of
 from app.values.content import ToolCall
@@ -104,7 +104,7 @@ class NetworkHosts(msgspec.Struct, eq=False, kw_only=True):
 
     def _decision(self, caller: HostCaller, host: str, port: int) -> CallDecision:
         verdict = verdict_of([_call_part(host, port, caller.command)])
-        return decide(verdict, _NETWORK, self.policy(), self.place())
+        return decide_call(verdict, _NETWORK, self.policy(), self.place())
 
     async def _answer(self, caller: HostCaller, host: str, port: int) -> bool:
         name = f"{host}:{port}"

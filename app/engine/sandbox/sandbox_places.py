@@ -9,10 +9,10 @@ from typing import Literal
 
 import msgspec
 
-from app.engine.core.options import SessionOptions
+from app.engine.core.session_options import SessionOptions
 from app.engine.sandbox.command_context import CommandContext, temporary_folders
 from app.permits.sandbox_exceptions import DAEMONS, CheckedRequest, credential_places_of
-from app.permits.secrets import delayed_run_reason
+from app.permits.secret_files import delayed_run_reason
 from tools.box.git_places import git_places, parent_folders
 from tools.box.host_groups import group_of_tool
 from tools.box.linked import HardLinkFinder, MovedFiles, other_names_of
@@ -67,7 +67,7 @@ class SandboxPaths:
         self,
         options: SessionOptions,
         workspace: Workspace,
-        whereabouts: CommandContext,
+        command_context: CommandContext,
         *,
         home: Path,
         own: Path,
@@ -79,7 +79,7 @@ class SandboxPaths:
         self._allowed_places = allowed_places
         self._options = options
         self._workspace = workspace
-        self._whereabouts = whereabouts
+        self._whereabouts = command_context
         self._home = os.path.realpath(home)
         self._own = os.path.realpath(own)
         self._sessions = os.path.realpath(sessions or own)

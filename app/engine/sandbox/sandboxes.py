@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from app.engine.core.options import SessionOptions
+from app.engine.core.session_options import SessionOptions
 from app.engine.sandbox.command_context import CommandContext
 from app.engine.sandbox.network_hosts import NetworkHosts
 from app.engine.sandbox.sandbox_places import PlaceVerb, SandboxGrant, SandboxPaths
-from app.permits.decide import LOCAL_HOSTS, CallDecision, Mode
+from app.permits.permission_decisions import LOCAL_HOSTS, CallDecision, PermissionMode
 from app.permits.rules import reached_hosts
 from app.permits.sandbox_exceptions import LEAVING_SANDBOX, CheckedRequest, bypasses_proxy
 from app.permits.verdicts import CallPart
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 _MAX_GRANTS = 1_000
 _CACHE_SECONDS = 1.0
-_PROGRAM = "program"
+_PROGRAM_CALL_ID = "program"
 _UNKNOWN_COMMAND = "a command in the sandbox"
 _MAX_COMMAND_CHARACTERS = 120
 _REPACK_COMMANDS = (("git", "gc"), ("git", "repack"), ("git", "maintenance"))
@@ -68,9 +68,9 @@ class Sandboxes:
         self,
         options: SessionOptions,
         workspace: Workspace,
-        whereabouts: CommandContext,
+        command_context: CommandContext,
         *,
-        mode: Callable[[], Mode],
+        mode: Callable[[], PermissionMode],
         home: Path,
         own: Path,
         sessions: Path | None = None,
@@ -87,7 +87,7 @@ class Sandboxes:
         self._places = SandboxPaths(
             options,
             workspace,
-            whereabouts,
+            command_context,
             home=home,
             own=own,
             sessions=sessions,
@@ -162,7 +162,7 @@ class Sandboxes:
             hidden=box.hidden if box else (),
         )
 
-    def decided(self, call_id: str, decision: CallDecision, mode: Mode, command: str = "") -> None:
+    def decided(self, call_id: str, decision: CallDecision, mode: PermissionMode, command: str = "") -> None:
         """Remembers how the gate allowed this call. From any thread."""
         for part in decision.verdict.parts:
             if part.risk == "forbidden" and part.path is not None:
@@ -174,7 +174,7 @@ class Sandboxes:
             self._leaves.pop(next(iter(self._leaves)), None)
         self._leaves[call_id] = leave
 
-    def _grant(self, decision: CallDecision, mode: Mode, command: str) -> SandboxGrant:
+    def _grant(self, decision: CallDecision, mode: PermissionMode, command: str) -> SandboxGrant:
         risk = decision.verdict.risk
         if any(answer.decided_by == LEAVING_SANDBOX for answer in decision.answers):
             return SandboxGrant(kind="outside")
@@ -266,7 +266,7 @@ class Sandboxes:
             return None
         leave = SandboxGrant(command="a program started by bayou")
         box = await asyncio.to_thread(self._places.held, "work", leave)
-        return await self._with_proxy(box, _PROGRAM, leave, lasts=False)
+        return await self._with_proxy(box, _PROGRAM_CALL_ID, leave, lasts=False)
 
     async def for_server(self) -> Box | None:
         """Returns the sandbox for an MCP server, the same in every mode, since it serves several calls. Its

@@ -2,21 +2,21 @@
 
 from collections.abc import Sequence
 
-from app.engine.commands import results
-from app.engine.commands.base import command
-from app.engine.prompts import Disposition
+from app.engine.commands import response_data
+from app.engine.commands.session_command import session_command
+from app.engine.prompt_submission import PromptDisposition
 from app.engine.session import Session
 
 
-@command("Secrets masked in this session", answer="secrets")
-async def get_secrets(session: Session) -> Sequence[results.SecretMasked]:
+@session_command("Secrets masked in this session", answer="secrets")
+async def get_secrets(session: Session) -> Sequence[response_data.SecretMasked]:
     return [
         {"mark": one.mark, "kind": one.kind, "digest": one.digest, "where": one.where, "count": one.count}
         for one in session.secrets.found
     ]
 
 
-@command(
+@session_command(
     "Mark a masked value as a false alarm",
     "It is shown from now on; `digest` is the last part of its mark.",
 )
@@ -24,6 +24,6 @@ async def call_no_secret(session: Session, digest: str) -> None:
     session.secrets.call_no_secret(digest)
 
 
-@command("Send the last masked prompt unmasked", answer="disposition")
-async def unmask(session: Session) -> Disposition:
+@session_command("Send the last masked prompt unmasked", answer="disposition")
+async def unmask(session: Session) -> PromptDisposition:
     return await session.unmask()

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from app.engine.core.options import SessionOptions
+from app.engine.core.session_options import SessionOptions
 from app.engine.secrets.known_secrets import KnownSecrets, SecretSources
 from app.values.content import Text, UserContent
 from app.values.json_texts import texts_of, with_texts

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from app.engine.core.toolbox import Toolbox
-from app.engine.permissions.gate import PermissionGate
+from app.engine.permissions.permission_gate import PermissionGate
 from app.engine.secrets.masked_calls import MaskedCalls
 from tools.base import Tool, ToolContext, ToolError
 from tools.effects import Effects

@@ -11,9 +11,9 @@ import msgspec
 from app.agent.call_watch import CallWatch
 from app.agent.tool_results import failed_result
 from app.engine.core.hooks import Hooks
-from app.engine.core.options import SessionOptions
+from app.engine.core.session_options import SessionOptions
 from app.engine.core.toolbox import Toolbox
-from app.engine.permissions.gate import PermissionGate
+from app.engine.permissions.permission_gate import PermissionGate
 from app.engine.tools.call_preview import CallPreview
 from app.values.content import ToolCall
 from app.values.json_texts import texts_of

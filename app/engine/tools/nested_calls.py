@@ -41,7 +41,7 @@ class NestedCalls(msgspec.Struct, eq=False):
     hooks: Hooks
     gate: Gate
     masks: SecretMasks
-    telling: EventBus
+    event_bus: EventBus
     _numbers: Iterator[int] = msgspec.field(default_factory=lambda: itertools.count(1))
     _within: WeakValueDictionary[str, _OuterCall] = msgspec.field(
         default_factory=WeakValueDictionary[str, _OuterCall]
@@ -75,7 +75,7 @@ class NestedCalls(msgspec.Struct, eq=False):
         call = ToolCall(id=f"{parent_id}/{next(self._numbers)}", name=name, arguments=arguments)
         within = self._outer_call(parent_id)
         async with within.turn:
-            await self.telling.publish(
+            await self.event_bus.publish(
                 ToolExecutionStart(
                     tool_call_id=call.id, tool_name=name, args=arguments, parent_tool_call_id=parent_id
                 )
@@ -83,7 +83,7 @@ class NestedCalls(msgspec.Struct, eq=False):
             started = time.monotonic()
             prepared = await within.pipeline.prepare(call, self._progress(call, parent_id))
         result = prepared if isinstance(prepared, ToolResult) else await within.pipeline.run(prepared)
-        await self.telling.publish(
+        await self.event_bus.publish(
             ToolExecutionEnd(
                 tool_call_id=call.id,
                 tool_name=name,
@@ -111,7 +111,7 @@ class NestedCalls(msgspec.Struct, eq=False):
 
     def _progress(self, call: ToolCall, parent_id: str) -> Progress:
         def show(result: ToolResult) -> None:
-            self.telling.publish_now(
+            self.event_bus.publish_now(
                 ToolExecutionUpdate(
                     tool_call_id=call.id,
                     tool_name=call.name,

@@ -2,7 +2,7 @@
 
 from app.engine.core.session_core import SessionCore
 from app.engine.jobs.background_jobs import JobTable
-from app.engine.permissions.gate import PermissionGate
+from app.engine.permissions.permission_gate import PermissionGate
 from app.engine.secrets.masked_calls import MaskedCalls
 from app.engine.secrets.session_mask import SessionMask
 from app.engine.tools.call_preview import CallPreview
@@ -18,7 +18,7 @@ class ToolParts:
     ) -> None:
         self.masks = MaskedCalls(masking)
         self.nested = NestedCalls(
-            core.toolbox, core.choice, jobs, core.hooks, permits.check, self.masks, core.telling
+            core.toolbox, core.choice, jobs, core.hooks, permits.check, self.masks, core.event_bus
         )
         self.preview = CallPreview(core.toolbox, permits, self.masks)
         self.live_edits = LiveEdits(

@@ -15,14 +15,14 @@ from app.engine.core.prompt_intake import SwitchCancelled
 from app.engine.core.session_core import SessionCore
 from app.engine.files.file_parts import FileParts
 from app.engine.jobs.background_jobs import JobTable
-from app.engine.mcp.servers import McpServers
+from app.engine.mcp.session_servers import McpServers
 from app.engine.planning.plan_mode import PlanMode
 from app.engine.preconditions import Preconditions
 from app.engine.tree.session_paths import SessionPaths
-from app.sessions.log import SessionLog
+from app.sessions.context_projection import settings_above
 from app.sessions.old_outputs import outputs_of
-from app.sessions.projection import settings_above
-from app.undo.images import RestoredData
+from app.sessions.session_log import SessionLog
+from app.undo.change_records import RestoredData
 from app.values.entries import BranchSummaryEntry
 from app.values.events import SessionReplaced
 from app.values.models import thinking_level
@@ -51,7 +51,7 @@ class Navigation(msgspec.Struct, frozen=True, kw_only=True):
     jobs: JobTable
     planning: PlanMode
     servers: McpServers
-    readiness: Preconditions
+    preconditions: Preconditions
     stop: Callable[[], Awaitable[None]]
     """Stops the running operations, and returns when they have ended."""
     enter: Callable[[Path], Awaitable[None]]
@@ -67,7 +67,7 @@ class Navigation(msgspec.Struct, frozen=True, kw_only=True):
         """Moves to a point of the tree; None is before everything. The branch that is left may be summarised
         there."""
         text = None
-        self.readiness.require_idle("Moving to another point of the session")
+        self.preconditions.require_idle("Moving to another point of the session")
         if entry_id is not None:
             target = self.core.conversation.log.navigation(entry_id)
             entry_id, text = target.leaf_id, target.text
@@ -94,7 +94,7 @@ class Navigation(msgspec.Struct, frozen=True, kw_only=True):
 
     async def merge(self, leaf_id: str, wish: NavigationOptions = NavigationOptions()) -> BranchSummaryEntry:  # noqa: B008  (frozen)
         """Summarises another branch into this one."""
-        self.readiness.require_idle("Merging a branch")
+        self.preconditions.require_idle("Merging a branch")
         summary = await self.context.brancher.merge(leaf_id, wish)
         await self._publish_replaced("tree")
         return summary
@@ -139,7 +139,7 @@ class Navigation(msgspec.Struct, frozen=True, kw_only=True):
 
     async def open(self, log: SessionLog, reason: SwitchReason, *, stays: bool = False) -> None:
         """Opens a session in its own folder, or in the current folder if the user asked for it (`stays`)."""
-        self.readiness.require_idle("Switching sessions")
+        self.preconditions.require_idle("Switching sessions")
         is_elsewhere = reason in ("new", "resume", "fork")
         if is_elsewhere and not await self.core.hooks.may_leave(reason, log.path):
             log.close()
@@ -205,7 +205,7 @@ class Navigation(msgspec.Struct, frozen=True, kw_only=True):
         self.files.pending.left()
         self.files.diagnostics.left()
         self.context.compactor.start_over()
-        self.core.account.start_over()
+        self.core.usage_totals.start_over()
         model = self.core.choice.model
         self._restore_choice()
         if self.core.choice.missing is not None:
@@ -214,7 +214,7 @@ class Navigation(msgspec.Struct, frozen=True, kw_only=True):
             ):  # it is the same session, which has another model by now
                 self.core.choice.set(model)
             else:
-                self.core.telling.notify(self.core.choice.missing_model_text, "warning")
-        self.core.telling.forget_undeliverable()
-        await self.core.telling.publish(SessionReplaced(reason=reason))
+                self.core.event_bus.notify(self.core.choice.missing_model_text, "warning")
+        self.core.event_bus.forget_undeliverable()
+        await self.core.event_bus.publish(SessionReplaced(reason=reason))
         self.planning.arrive()

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from app.engine.secrets.session_mask import SessionMask
-from app.sessions.log import SessionLog
+from app.sessions.session_log import SessionLog
 from app.values.entries import Entry
 from app.values.json_texts import with_texts
 from app.values.wire import from_wire, to_wire

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import msgspec
 
-from app.engine.core.options import sync_policy
+from app.engine.core.session_options import sync_policy
 from app.resources.settings.effective_settings import EffectiveSettings
 from app.sessions.file.session_file import SyncPolicy
-from app.sessions.library import find, is_same_folder, latest, session_folder
-from app.sessions.log import SessionLog
+from app.sessions.session_library import find, is_same_folder, latest, session_folder
+from app.sessions.session_log import SessionLog
 from tools.files.presence import exists
 
 

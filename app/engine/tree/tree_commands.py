@@ -8,9 +8,14 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
-from app.engine.commands import results
-from app.engine.commands.base import command, require_entry, require_system_text, without_none
-from app.engine.context.brancher import NavigationOptions, NavigationStopped
+from app.engine.commands import response_data
+from app.engine.commands.session_command import (
+    require_entry,
+    require_system_text,
+    session_command,
+    without_none,
+)
+from app.engine.context.branch_summary import NavigationOptions, NavigationStopped
 from app.engine.context.summariser import SummaryCancelled
 from app.engine.core.prompt_intake import SwitchCancelled
 from app.engine.session import Session
@@ -23,14 +28,14 @@ from app.values.user_errors import UserError
 _NOT_SAVED = "This session has not been saved yet. Send a message before cloning or forking it."
 
 
-@command("Begin a new session")
-async def new_session(session: Session, parent_session: str | None = None) -> results.Moved:
+@session_command("Begin a new session")
+async def new_session(session: Session, parent_session: str | None = None) -> response_data.Moved:
     parent = Path(require_system_text(parent_session, "parentSession")) if parent_session else None
     return await _catch_cancelled_switch(session.branches.begin(parent))
 
 
-@command("Go on with another session")
-async def switch_session(session: Session, session_path: str) -> results.Moved:
+@session_command("Go on with another session")
+async def switch_session(session: Session, session_path: str) -> response_data.Moved:
     name = require_system_text(session_path, "sessionPath")
     try:
         return await _catch_cancelled_switch(session.branches.switch_to(name))
@@ -38,7 +43,7 @@ async def switch_session(session: Session, session_path: str) -> results.Moved:
         raise UserError(f"{name}: {problem.strerror or problem}.") from None
 
 
-async def _catch_cancelled_switch(going: Awaitable[None]) -> results.Moved:
+async def _catch_cancelled_switch(going: Awaitable[None]) -> response_data.Moved:
     try:
         await going
     except SwitchCancelled:
@@ -46,8 +51,8 @@ async def _catch_cancelled_switch(going: Awaitable[None]) -> results.Moved:
     return {"cancelled": False}
 
 
-@command("Go on from before a prompt, in a new file")
-async def fork(session: Session, entry_id: str) -> results.Forked:
+@session_command("Go on from before a prompt, in a new file")
+async def fork(session: Session, entry_id: str) -> response_data.Forked:
     """Returns the prompt's text."""
     log = session.log
     if entry_id not in log or not _is_prompt(log.entry(entry_id)):
@@ -63,8 +68,8 @@ async def fork(session: Session, entry_id: str) -> results.Forked:
 branch = fork.alias("branch")
 
 
-@command("Go on in a copy of this branch")
-async def clone(session: Session) -> results.Moved:
+@session_command("Go on in a copy of this branch")
+async def clone(session: Session) -> response_data.Moved:
     return {"cancelled": not await clone_from(session, session.state.leaf_id)}
 
 
@@ -77,8 +82,8 @@ async def clone_from(session: Session, entry_id: str | None) -> bool:
     return await session.branches.fork(entry_id, "at")
 
 
-@command("All prompts of the file", answer="messages")
-async def get_fork_messages(session: Session) -> Sequence[results.ForkMessage]:
+@session_command("All prompts of the file", answer="messages")
+async def get_fork_messages(session: Session) -> Sequence[response_data.ForkMessage]:
     return [
         {"entryId": entry.id, "text": text_of(entry.message.content)}
         for entry in session.entries
@@ -89,8 +94,8 @@ async def get_fork_messages(session: Session) -> Sequence[results.ForkMessage]:
 get_branch_messages = get_fork_messages.alias("get_branch_messages")
 
 
-@command("Entries in file order")
-async def get_entries(session: Session, since: str | None = None) -> results.Entries:
+@session_command("Entries in file order")
+async def get_entries(session: Session, since: str | None = None) -> response_data.Entries:
     entries = list(session.entries)
     if since is not None:
         ids = [entry.id for entry in entries]
@@ -100,7 +105,7 @@ async def get_entries(session: Session, since: str | None = None) -> results.Ent
     return {"entries": entries, "leafId": session.state.leaf_id}
 
 
-@command("The entries as a tree", data=results.Tree)
+@session_command("The entries as a tree", data=response_data.Tree)
 async def get_tree(session: Session) -> dict[str, Any]:
     """Writes the tree as text without recursion: a session's tree is as deep as the session is long."""
     log = session.log
@@ -133,7 +138,7 @@ def _tree_text(
     return b"".join(parts)
 
 
-@command(
+@session_command(
     "Go to an entry",
     "`summarize` takes a summary of the branch along, `restoreFiles` its files.",
 )
@@ -145,7 +150,7 @@ async def navigate_tree(
     replace_instructions: bool = False,
     label: str | None = None,
     restore_files: bool = False,
-) -> results.Navigated:
+) -> response_data.Navigated:
     """`entry_id` None: goes before everything."""
     require_entry(session, entry_id)
     wish = _navigation_options(summarize, custom_instructions, replace_instructions, label)
@@ -156,14 +161,14 @@ async def navigate_tree(
     return {"cancelled": True}
 
 
-@command("Add a summary of another branch here")
+@session_command("Add a summary of another branch here")
 async def merge_branch(
     session: Session,
     entry_id: str,
     custom_instructions: str | None = None,
     replace_instructions: bool = False,
     label: str | None = None,
-) -> results.Navigated:
+) -> response_data.Navigated:
     """`entry_id`: the end of the other branch."""
     require_entry(session, entry_id)
     wish = _navigation_options(True, custom_instructions, replace_instructions, label)
@@ -181,8 +186,8 @@ def _navigation_options(
     )
 
 
-@command("Back to the full history", "It is as it was before the last compaction.")
-async def undo_compaction(session: Session) -> results.Navigated:
+@session_command("Back to the full history", "It is as it was before the last compaction.")
+async def undo_compaction(session: Session) -> response_data.Navigated:
     with _catch_stopped_navigation():
         return without_none(cancelled=False, editorText=await session.compaction.undo())
     return {"cancelled": True}
@@ -197,7 +202,7 @@ def _catch_stopped_navigation() -> Generator[None]:
         return
 
 
-@command("Set or remove the label of an entry")
+@session_command("Set or remove the label of an entry")
 async def set_label(session: Session, entry_id: str, label: str | None = None) -> None:
     require_entry(session, entry_id)
     session.log.set_label(entry_id, label)

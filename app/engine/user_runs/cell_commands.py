@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from app.engine.commands import results
-from app.engine.commands.base import command, without_none
+from app.engine.commands import response_data
+from app.engine.commands.session_command import session_command, without_none
 from app.engine.session import Session
 from app.engine.user_runs.user_cells import UserCell
 from app.values.user_errors import UserError
@@ -11,7 +11,7 @@ from tools.files.paths import absolute_path
 from tools.results import ImagePart
 
 
-@command(
+@session_command(
     "Run Python as the person", "In the same kernel as the agent's cells; progress comes as events of tools."
 )
 async def eval(
@@ -21,27 +21,29 @@ async def eval(
     timeout: float | None = None,
     reset: bool = False,
     exclude_from_context: bool = False,
-) -> results.CellResult:
+) -> response_data.CellResult:
     done = await session.cells.run(
         code, title=title, timeout=timeout or 0, resets=reset, exclude=exclude_from_context
     )
     return _cell_result(done)
 
 
-@command("Run the code cells of a notebook", "Until one fails. `cells`: 3, 2-5 or 4-.", answer="cells")
-async def run_notebook(session: Session, path: str, cells: str = "") -> list[results.CellResult]:
+@session_command(
+    "Run the code cells of a notebook", "Until one fails. `cells`: 3, 2-5 or 4-.", answer="cells"
+)
+async def run_notebook(session: Session, path: str, cells: str = "") -> list[response_data.CellResult]:
     if "\0" in path:
         raise UserError("path has a NUL character, which is not allowed in paths. Remove it.")
     done = await session.cells.run_notebook(Path(absolute_path(path, session.cwd)), cells)
     return [_cell_result(cell) for cell in done]
 
 
-@command("Stop the person's cell", stops=True)
+@session_command("Stop the person's cell", stops=True)
 async def abort_eval(session: Session) -> None:
     session.cells.abort()
 
 
-@command(
+@session_command(
     "Restart the kernel with no names",
     "What cells defined is gone. False: none runs.",
     answer="restarted",
@@ -51,8 +53,8 @@ async def restart_kernel(session: Session) -> bool:
     return await session.cells.restart()
 
 
-@command("Interpreter, memory and names of the kernel")
-async def get_kernel(session: Session) -> results.Kernel:
+@session_command("Interpreter, memory and names of the kernel")
+async def get_kernel(session: Session) -> response_data.Kernel:
     view = await session.cells.view()
     if view is None or view.state == "none":
         return {"state": "none", "cells": 0, "names": []}
@@ -68,7 +70,7 @@ async def get_kernel(session: Session) -> results.Kernel:
     )
 
 
-def _cell_result(cell: UserCell) -> results.CellResult:
+def _cell_result(cell: UserCell) -> response_data.CellResult:
     return {
         "id": cell.id,
         "output": cell.result.text,

@@ -15,7 +15,7 @@ from app.engine.core.event_bus import EventBus
 from app.engine.core.hooks import Hooks
 from app.engine.secrets.session_mask import SessionMask
 from app.engine.tools.nested_calls import NestedCalls
-from app.engine.user_runs.one_at_a_time import SingleTask
+from app.engine.user_runs.single_task import SingleTask
 from app.engine.user_runs.user_shell import CommandBlocked, UserShell
 from app.values.cells import CELL_ENTRY_TYPE, content_to_data, user_cell_id
 from app.values.content import Image, Text, ToolCall, UserContent
@@ -52,14 +52,14 @@ class UserCells(msgspec.Struct, eq=False):
     nested: NestedCalls
     shell: UserShell
     """Keeps messages until the current turn has ended."""
-    telling: EventBus
-    underway: SingleTask[ToolResult] = msgspec.field(
+    event_bus: EventBus
+    running_task: SingleTask[ToolResult] = msgspec.field(
         default_factory=partial(SingleTask[ToolResult], "A cell is already running.")
     )
 
     @property
     def is_running(self) -> bool:
-        return self.underway.is_running
+        return self.running_task.is_running
 
     async def run(
         self,
@@ -74,7 +74,7 @@ class UserCells(msgspec.Struct, eq=False):
         call = ToolCall(id=user_cell_id(uuid.uuid4().hex[:12]), name="eval", arguments={"code": code})
         if title:
             call.arguments["title"] = title
-        result = await self.underway.run(lambda: self._execute(call, timeout, resets))
+        result = await self.running_task.run(lambda: self._execute(call, timeout, resets))
         if result is None:
             raise UserError("The cell was stopped before it started. Run it again.")
         cell = UserCell(id=call.id, code=self.masking.text(code, _SOURCE_LABEL), title=title, result=result)
@@ -83,7 +83,7 @@ class UserCells(msgspec.Struct, eq=False):
         return cell
 
     def abort(self) -> None:
-        self.underway.abort()
+        self.running_task.abort()
 
     async def view(self) -> "KernelInfo | None":
         """Returns the kernel's state; None: no kernel was needed yet."""
@@ -138,12 +138,12 @@ class UserCells(msgspec.Struct, eq=False):
                 )
         except ToolError as problem:
             raise UserError(str(problem)) from None
-        await self.telling.publish(
+        await self.event_bus.publish(
             ToolExecutionStart(tool_call_id=call.id, tool_name="eval", args=call.arguments)
         )
         started = time.monotonic()
         result = await self._run_evaluation(evaluation, call)
-        await self.telling.publish(
+        await self.event_bus.publish(
             ToolExecutionEnd(
                 tool_call_id=call.id,
                 tool_name="eval",
@@ -168,7 +168,7 @@ class UserCells(msgspec.Struct, eq=False):
                 if seen != shown and not running.done():
                     shown = seen
                     progress = self._masked(progress_result(seen[0], evaluation.calls), "")
-                    await self.telling.publish(
+                    await self.event_bus.publish(
                         ToolExecutionUpdate(
                             tool_call_id=call.id,
                             tool_name="eval",
@@ -203,7 +203,9 @@ class UserCells(msgspec.Struct, eq=False):
         if exclude:
             if not self.conversation.log.is_read_only:
                 data = {**details, "content": content_to_data(content)}
-                await self.telling.publish(EntryAppended(entry=self.conversation.note(CELL_ENTRY_TYPE, data)))
+                await self.event_bus.publish(
+                    EntryAppended(entry=self.conversation.note(CELL_ENTRY_TYPE, data))
+                )
             return
         fence = "````" if "```" in cell.code else "```"
         said = Text(

@@ -16,7 +16,7 @@ class UserRunParts:
         self, core: SessionCore, nested: NestedCalls, masking: SessionMask, *, has_turn: Callable[[], bool]
     ) -> None:
         self.shell = UserShell(
-            core.workspace, core.conversation, core.hooks, masking, core.telling, has_turn=has_turn
+            core.workspace, core.conversation, core.hooks, masking, core.event_bus, has_turn=has_turn
         )
         self.cells = UserCells(
             core.workspace,
@@ -25,7 +25,7 @@ class UserRunParts:
             masking=masking,
             nested=nested,
             shell=self.shell,
-            telling=core.telling,
+            event_bus=core.event_bus,
         )
 
     def abort(self) -> None:

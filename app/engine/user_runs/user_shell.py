@@ -9,16 +9,16 @@ import msgspec
 from app.engine.core.conversation import Conversation
 from app.engine.core.event_bus import EventBus
 from app.engine.core.hooks import Hooks
-from app.engine.core.prompt_intake import Refused
+from app.engine.core.prompt_intake import RequestRefused
 from app.engine.secrets.session_mask import SessionMask
-from app.engine.user_runs.one_at_a_time import SingleTask
+from app.engine.user_runs.single_task import SingleTask
 from app.values.events import BashExecutionUpdate, MessageEnd
 from app.values.messages import BashExecutionMessage, CustomMessage
 from tools.running.user_shell.user_commands import run_user_command
 from tools.workspace import Workspace
 
 
-class CommandBlocked(Refused):
+class CommandBlocked(RequestRefused):
     """An extension blocked the command."""
 
 
@@ -29,13 +29,13 @@ class UserShell(msgspec.Struct, eq=False):
     conversation: Conversation
     hooks: Hooks
     masking: SessionMask
-    telling: EventBus
+    event_bus: EventBus
     has_turn: Callable[[], bool]
     """Whether a turn is running; the user's commands are recorded after it."""
     _held_back: list[BashExecutionMessage | CustomMessage] = msgspec.field(
         default_factory=list[BashExecutionMessage | CustomMessage]
     )
-    underway: SingleTask[BashExecutionMessage] = msgspec.field(
+    running_task: SingleTask[BashExecutionMessage] = msgspec.field(
         default_factory=partial(SingleTask[BashExecutionMessage], "A command is already running.")
     )
 
@@ -43,7 +43,7 @@ class UserShell(msgspec.Struct, eq=False):
         self, command: str, *, exclude: bool = False, update_id: str | None = None
     ) -> BashExecutionMessage:
         """Runs a command; the model reads it with the next request unless `exclude`."""
-        message = await self.underway.run(lambda: self._execute(command, exclude, update_id))
+        message = await self.running_task.run(lambda: self._execute(command, exclude, update_id))
         if message is None:  # it was stopped before it began
             message = BashExecutionMessage(
                 command=command,
@@ -57,7 +57,7 @@ class UserShell(msgspec.Struct, eq=False):
         return message
 
     def abort(self) -> None:
-        self.underway.abort()
+        self.running_task.abort()
 
     def hold_back(self, message: CustomMessage) -> None:
         """Keeps a message, to be recorded with the commands."""
@@ -73,11 +73,11 @@ class UserShell(msgspec.Struct, eq=False):
         held, self._held_back = self._held_back, []
         for message in held:
             stored = self.conversation.record(message)
-            await self.telling.publish(MessageEnd(message=stored, message_id=stored.id))
+            await self.event_bus.publish(MessageEnd(message=stored, message_id=stored.id))
 
     async def _execute(self, command: str, exclude: bool, update_id: str | None) -> BashExecutionMessage:
         async def on_output(text: str) -> None:
-            await self.telling.publish(BashExecutionUpdate(id=update_id, delta=text))
+            await self.event_bus.publish(BashExecutionUpdate(id=update_id, delta=text))
 
         opinion = await self.hooks.before_shell(command, exclude)
         if opinion.refusal is not None:

@@ -13,7 +13,7 @@ from typing import Any, Literal, get_args
 
 import msgspec
 
-from app.engine.core.prompt_intake import Refused
+from app.engine.core.prompt_intake import RequestRefused
 from app.extensions.hooks import answer_merging as fold
 from app.extensions.hooks import payloads as p
 from app.values.events import Event
@@ -49,7 +49,7 @@ class InvalidHookAnswer(TypeError):
 
 
 def _not_sent(reason: str) -> Any:
-    raise Refused(f"{reason} Nothing was sent.")
+    raise RequestRefused(f"{reason} Nothing was sent.")
 
 
 def _notify(name: str, payload: Any, help: str) -> Hook:

@@ -10,7 +10,7 @@ import msgspec
 from app.compaction.compaction_plan import CompactionPlan
 from app.engine.core.hook_results import CompactionOverride, ShellOverride
 from app.extensions.hooks import payloads as p
-from app.providers.contract import Context
+from app.providers.model_stream import Context
 from app.values.content import Image, Text, text_of
 from app.values.events import CompactionResult
 from app.values.messages import Message, SystemMessage, ToolDeclaration

@@ -40,7 +40,7 @@ from app.extensions.hooks.payload_conversion import (
 )
 from app.extensions.registrations import require_bound
 from app.extensions.views import view_text
-from app.providers.contract import Context, OnEvent, OnPayload
+from app.providers.model_stream import Context, OnEvent, OnPayload
 from app.values.content import ToolCall, text_of
 from app.values.entries import BranchSummaryEntry
 from app.values.messages import AssistantMessage, CustomMessage, Message, SystemMessage

@@ -14,7 +14,7 @@ from acp.schema import (
     ToolCallUpdate,
 )
 
-from app.engine.core.questions import ApprovalReply
+from app.engine.core.user_questions import ApprovalReply
 from app.engine.permissions.gate_question import DENY, ONCE
 from app.engine.session import Session
 from app.modes.acp.blocks import text_block

@@ -22,7 +22,7 @@ from acp.schema import (
 from app.agent.tool_results import result_from_outcome
 from app.engine.session import Session
 from app.modes.acp.blocks import shown_blocks, text_block
-from app.undo.images import Change, FileImage, FilesData, decode_text
+from app.undo.change_records import Change, FileImage, FilesData, decode_text
 from app.values.codec import encode_json
 from app.values.content import Text, ToolCall, UserContent
 from app.values.events import ToolExecutionEnd, ToolExecutionStart, ToolExecutionUpdate

@@ -12,7 +12,7 @@ from app.modes.acp.options import use_model
 from app.values.models import thinking_level
 from app.values.user_errors import UserError
 
-_MOST_SHOWN = 60
+_MAX_SHOWN = 60
 
 
 class OwnCommand(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,9 +34,9 @@ async def _compact(session: Session, words: str) -> str:
 async def _model(session: Session, words: str) -> str:
     if not words:
         names = [model.key for model in session.models.choice.available()]
-        more = f"\n… and {len(names) - _MOST_SHOWN} more" if len(names) > _MOST_SHOWN else ""
+        more = f"\n… and {len(names) - _MAX_SHOWN} more" if len(names) > _MAX_SHOWN else ""
         now = session.model.key if session.model is not None else "none"
-        return f"Now: {now}. Available:\n" + "\n".join(f"- {name}" for name in names[:_MOST_SHOWN]) + more
+        return f"Now: {now}. Available:\n" + "\n".join(f"- {name}" for name in names[:_MAX_SHOWN]) + more
     await use_model(session, words)
     assert session.model is not None
     return f"{session.model.name} answers from the next request on."

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
-from app.engine.core.options import SessionOptions
+from app.engine.core.session_options import SessionOptions
 from app.engine.secrets.known_secrets import SecretSources
 from app.engine.secrets.session_mask import SessionMask
 from app.resources.paths import Paths

@@ -14,7 +14,7 @@ from app.modes.acp.faults import RESOURCE_NOT_FOUND, fault, invalid
 from app.resources.paths import Paths
 from app.sessions.errors import SessionNotFound
 from app.sessions.folders import header_of
-from app.sessions.library import find, is_same_folder, list_sessions
+from app.sessions.session_library import find, is_same_folder, list_sessions
 from app.sessions.trash import delete_session
 
 PAGE = 50

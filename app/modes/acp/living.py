@@ -24,7 +24,7 @@ from app.assembly.options import Options
 from app.assembly.session_builder import assemble_session
 from app.assembly.shutdown import close_session
 from app.assembly.trust_prompt import RpcTrustPrompt
-from app.engine.core.prompt_intake import MissingApiKey, Refused
+from app.engine.core.prompt_intake import MissingApiKey, RequestRefused
 from app.engine.session import Session
 from app.extensions.headless_ui import EventUi
 from app.modes.acp.asking import Questions
@@ -238,7 +238,7 @@ class LivingSession:
             return await self._outcome(words, delivery, key, cancels)
         except MissingApiKey as problem:
             raise fault(AUTH_REQUIRED, str(problem), _how_to_sign_in(problem.provider)) from None
-        except Refused as problem:
+        except RequestRefused as problem:
             raise failed(str(problem)) from None
         finally:
             del self._outcomes[key]

@@ -13,7 +13,7 @@ from acp.schema import (
 
 from app.engine.session import Session
 from app.modes.acp.faults import invalid
-from app.permits.decide import Mode
+from app.permits.permission_decisions import PermissionMode
 from app.values.models import Model, thinking_level
 
 MODE, MODEL, THINKING = "mode", "model", "thinking"
@@ -100,7 +100,7 @@ def set_mode(session: Session, mode: str) -> None:
         session.plan.switch(True)
         return
     try:
-        known = msgspec.convert(mode, Mode)
+        known = msgspec.convert(mode, PermissionMode)
     except msgspec.ValidationError:
         raise invalid(f"there is no mode {mode}; there are: {', '.join(_MODES)}") from None
     session.plan.switch(False)

@@ -13,7 +13,7 @@ from app.modes.acp.updates import (
     thought_chunk,
     user_chunk,
 )
-from app.undo.images import Change, files_of
+from app.undo.change_records import Change, files_of
 from app.values.content import Text, Thinking, ToolCall
 from app.values.entries import CustomMessageEntry, Entry, MessageEntry
 from app.values.messages import AssistantMessage, CustomMessage, ToolResultMessage, UserMessage

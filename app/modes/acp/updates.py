@@ -23,7 +23,7 @@ from acp.schema import (
 from app.engine.session import Session
 from app.modes.acp.blocks import shown_blocks, text_block
 from app.modes.acp.calls import ToolCalls
-from app.undo.images import files_of
+from app.undo.change_records import files_of
 from app.values.events import (
     AgentSettled,
     AutoRetryStart,

@@ -13,8 +13,8 @@ from typing import Any
 
 from msgspec import structs
 
-from app.engine.commands import results
-from app.engine.commands.base import Command
+from app.engine.commands import response_data
+from app.engine.commands.session_command import Command
 from app.package.closure import Closure, Module
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -172,7 +172,7 @@ def _imported(command: Command[Any, Any]) -> dict[str, str]:
         if isinstance(node, ast.ImportFrom) and node.module
         for alias in node.names
     }
-    return {name: results.__name__ for name in vars(results) if not name.startswith("_")} | found
+    return {name: response_data.__name__ for name in vars(response_data) if not name.startswith("_")} | found
 
 
 def _imports(found: dict[str, str]) -> str:

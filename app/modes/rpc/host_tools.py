@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from app.engine.commands.base import command
+from app.engine.commands.session_command import session_command
 from app.engine.session import Session
 from app.values.user_errors import UserError
 from app.values.wire import new_id
@@ -25,7 +25,7 @@ class HostTool(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     label: str = ""
 
 
-@command(
+@session_command(
     "Give the model tools that the client carries out", "They replace the earlier set.", answer="toolNames"
 )
 async def set_host_tools(session: Session, tools: Sequence[HostTool]) -> Sequence[str]:

@@ -11,8 +11,8 @@ from typing import Any, get_args
 
 import msgspec
 
-from app.engine.commands.base import Command
-from app.engine.commands.table import COMMANDS
+from app.engine.commands.command_table import COMMANDS
+from app.engine.commands.session_command import Command
 from app.modes.rpc import client_methods
 from app.modes.rpc.host_tools import set_host_tools
 from app.resources.text_files import write_text

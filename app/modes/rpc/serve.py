@@ -10,8 +10,8 @@ from typing import Any
 
 import msgspec
 
-from app.engine.commands.base import Command
-from app.engine.commands.table import COMMANDS
+from app.engine.commands.command_table import COMMANDS
+from app.engine.commands.session_command import Command
 from app.engine.session import Session
 from app.modes.headless_runs import (
     READER_TIMEOUT,

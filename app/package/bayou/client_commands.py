@@ -9,13 +9,11 @@ from typing import Any, Literal
 from bayou.values import (
     BashResult,
     CellResult,
-    Choice,
     CommandInfo,
     CompactionResult,
     ContextUsage,
     CycledLevel,
     CycledModel,
-    Disposition,
     Entries,
     FileDifferences,
     Forked,
@@ -25,15 +23,17 @@ from bayou.values import (
     JobInfo,
     Kernel,
     Message,
-    Mode,
     Model,
     Moved,
     Navigated,
     PendingAction,
     PendingResolved,
+    PermissionMode,
     Permissions,
+    PromptDisposition,
     QueueMode,
     Removed,
+    RestoreChoice,
     RestoredFiles,
     RestorePreview,
     RestoreRow,
@@ -61,11 +61,11 @@ class ClientCommands:
         images: Sequence[Image] = (),
         streaming_behavior: Literal["steer", "followUp"] | None = None,
         as_it_is: bool = False,
-    ) -> Disposition:
+    ) -> PromptDisposition:
         """Send a prompt."""
         return await self._ask(
             "prompt",
-            Disposition,
+            PromptDisposition,
             "disposition",
             message=message,
             images=images,
@@ -81,21 +81,23 @@ class ClientCommands:
         """Write the first prompt of a new session for a goal. Nothing is begun."""
         return await self._ask("draft_handoff", str, "text", goal=goal)
 
-    async def steer(self, message: str, images: Sequence[Image] = ()) -> Disposition:
+    async def steer(self, message: str, images: Sequence[Image] = ()) -> PromptDisposition:
         """Queue a message for the next request."""
-        return await self._ask("steer", Disposition, "disposition", message=message, images=images)
+        return await self._ask("steer", PromptDisposition, "disposition", message=message, images=images)
 
-    async def follow_up(self, message: str, images: Sequence[Image] = ()) -> Disposition:
+    async def follow_up(self, message: str, images: Sequence[Image] = ()) -> PromptDisposition:
         """Queue a message for the end of the run."""
-        return await self._ask("follow_up", Disposition, "disposition", message=message, images=images)
+        return await self._ask("follow_up", PromptDisposition, "disposition", message=message, images=images)
 
     async def abort(self) -> None:
         """Stop the running work. Responds once it has settled."""
         return await self._ask("abort", None, "")
 
-    async def abort_and_prompt(self, message: str, images: Sequence[Image] = ()) -> Disposition:
+    async def abort_and_prompt(self, message: str, images: Sequence[Image] = ()) -> PromptDisposition:
         """Abort, then send a prompt."""
-        return await self._ask("abort_and_prompt", Disposition, "disposition", message=message, images=images)
+        return await self._ask(
+            "abort_and_prompt", PromptDisposition, "disposition", message=message, images=images
+        )
 
     async def clear_queue(self) -> Removed:
         """Take queued messages back."""
@@ -179,13 +181,13 @@ class ClientCommands:
         """Interpreter, memory and names of the kernel."""
         return await self._ask("get_kernel", Kernel, "")
 
-    async def init_context(self) -> Disposition:
+    async def init_context(self) -> PromptDisposition:
         """Draft an AGENTS.md, or bring it up to date."""
-        return await self._ask("init_context", Disposition, "disposition")
+        return await self._ask("init_context", PromptDisposition, "disposition")
 
-    async def review(self, what: str = "") -> Disposition:
+    async def review(self, what: str = "") -> PromptDisposition:
         """Review what is not committed, or a branch."""
-        return await self._ask("review", Disposition, "disposition", what=what)
+        return await self._ask("review", PromptDisposition, "disposition", what=what)
 
     async def get_state(self) -> State:
         """The session's settings and activity."""
@@ -247,7 +249,7 @@ class ClientCommands:
         """Write the session as a page."""
         return await self._ask("export_html", str, "path", outputPath=output_path)
 
-    async def set_permission_mode(self, mode: Mode) -> None:
+    async def set_permission_mode(self, mode: PermissionMode) -> None:
         """What runs without a question. One of read-only, ask, auto-edit and full, for this session."""
         return await self._ask("set_permission_mode", None, "", mode=mode)
 
@@ -275,9 +277,9 @@ class ClientCommands:
         """Mark a masked value as a false alarm. It is shown from now on; `digest` is the last part of its mark."""
         return await self._ask("call_no_secret", None, "", digest=digest)
 
-    async def unmask(self) -> Disposition:
+    async def unmask(self) -> PromptDisposition:
         """Send the last masked prompt unmasked."""
-        return await self._ask("unmask", Disposition, "disposition")
+        return await self._ask("unmask", PromptDisposition, "disposition")
 
     async def list_jobs(self) -> Sequence[JobInfo]:
         """Background jobs."""
@@ -409,19 +411,22 @@ class ClientCommands:
         return await self._ask("preview_restore", RestorePreview, "", entryId=entry_id, diffs=diffs)
 
     async def undo_files(
-        self, count: int = 1, choices: dict[str, Choice] | None = None, digest: str | None = None
+        self, count: int = 1, choices: dict[str, RestoreChoice] | None = None, digest: str | None = None
     ) -> RestoredFiles:
         """Undo what the last prompts did to files. `choices`: of single files; `digest`: only as it was previewed."""
         return await self._ask("undo_files", RestoredFiles, "", count=count, choices=choices, digest=digest)
 
     async def redo_files(
-        self, choices: dict[str, Choice] | None = None, digest: str | None = None
+        self, choices: dict[str, RestoreChoice] | None = None, digest: str | None = None
     ) -> RestoredFiles:
         """Redo: take the last restore of files back."""
         return await self._ask("redo_files", RestoredFiles, "", choices=choices, digest=digest)
 
     async def restore_files(
-        self, entry_id: str | None = None, choices: dict[str, Choice] | None = None, digest: str | None = None
+        self,
+        entry_id: str | None = None,
+        choices: dict[str, RestoreChoice] | None = None,
+        digest: str | None = None,
     ) -> RestoredFiles:
         """Restore files to an entry. Without one, before everything."""
         return await self._ask(

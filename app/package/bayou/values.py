@@ -1477,7 +1477,7 @@ Event = (
 
 JobState = Literal["running", "done", "failed", "killed", "delivered"]
 
-Choice = Literal["restore", "merge", "keep"]
+RestoreChoice = Literal["restore", "merge", "keep"]
 """What a restore does with one file."""
 
 
@@ -1714,7 +1714,7 @@ class RestoreRow(TypedDict):
     added: int
     removed: int
     canMerge: bool
-    choice: Choice
+    choice: RestoreChoice
     """What happens to the file by default."""
     diff: NotRequired[str]
 
@@ -1772,9 +1772,9 @@ class FileDifferences(TypedDict):
     """The files that are not completely in the patch, with the reason."""
 
 
-Disposition = Literal["started", "queued", "handled"]
+PromptDisposition = Literal["started", "queued", "handled"]
 
-Mode = Literal["read-only", "ask", "auto-edit", "full"]
+PermissionMode = Literal["read-only", "ask", "auto-edit", "full"]
 
 _decoder = msgspec.json.Decoder()
 

@@ -5,13 +5,13 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from app.permits.findings import SAFE, Finding, contained, safe
-from app.permits.paths import PathEffects
-from app.permits.place import CommandPlace
+from app.permits.command_findings import SAFE, Finding, contained, safe
+from app.permits.command_place import CommandPlace
+from app.permits.path_effects import PathEffects
 from app.permits.programs.options import ParsedOptions, option_row, parse_options
-from app.permits.scope import ShellScope
+from app.permits.shell_scope import ShellScope
+from app.permits.shell_words import Word, word_set
 from app.permits.verdicts import Removal, Risk
-from app.permits.words import Word, names
 
 
 class PipedInput(NamedTuple):
@@ -69,8 +69,8 @@ class ProgramCall:
         return self._script(text, arguments, stays)
 
 
-Judge = Callable[[ProgramCall], "list[Finding]"]
-ProgramTable = dict[str, Judge]
+JudgeProgram = Callable[[ProgramCall], "list[Finding]"]
+ProgramTable = dict[str, JudgeProgram]
 UNKNOWN_OPTION: Final = contained("has options that bayou does not know")
 
 
@@ -119,7 +119,7 @@ def read_options(call: ProgramCall, taken: ParsedOptions) -> list[Finding]:
     return found
 
 
-def table(*rows: tuple[str, Judge]) -> ProgramTable:
+def program_table(*rows: tuple[str, JudgeProgram]) -> ProgramTable:
     """Builds a program table from rows of names and their judge."""
     return {name: judge for names, judge in rows for name in names.split()}
 
@@ -129,11 +129,13 @@ def words_without_options(call: ProgramCall) -> list[str]:
     return [word.text for word in call.words if not word.text.startswith(("-", "+"))]
 
 
-def by_verb(verbs: str, deed: str, find: Callable[[str], Finding], *, bare: bool = False) -> Judge:
+def judge_by_verb(
+    verbs: str, deed: str, find: Callable[[str], Finding], *, bare: bool = False
+) -> JudgeProgram:
     """Makes a judge for a program whose risk depends on its verb (or two, joined by a dash).
 
     `bare`: also without a verb."""
-    known = names(verbs)
+    known = word_set(verbs)
 
     def judge(call: ProgramCall) -> list[Finding]:
         said = words_without_options(call)
@@ -143,7 +145,7 @@ def by_verb(verbs: str, deed: str, find: Callable[[str], Finding], *, bare: bool
     return judge
 
 
-def always(found: Finding) -> Judge:
+def always_finding(found: Finding) -> JudgeProgram:
     """Makes a judge that returns the same finding for every call."""
     return lambda call: [found]
 
@@ -153,4 +155,4 @@ def is_help_request(call: ProgramCall) -> bool:
     return len(call.words) == 1 and call.words[0].text in ("--version", "--help", "-V")
 
 
-PRINTS_VERSION: Final = safe("prints its version or help")
+VERSION_FINDING: Final = safe("prints its version or help")

@@ -3,21 +3,21 @@
 import re
 from typing import Final
 
-from app.permits.findings import Finding, contained, safe
-from app.permits.programs.calls import UNKNOWN_OPTION, ProgramCall, ProgramTable, table
+from app.permits.command_findings import Finding, contained, safe
+from app.permits.programs.calls import UNKNOWN_OPTION, ProgramCall, ProgramTable, program_table
 from app.permits.programs.options import option_row, parse_options
-from app.permits.words import ANY_CHARACTER, ANY_DEPTH, ANY_NAME, UNKNOWN, Word, literal, names
+from app.permits.shell_words import ANY_CHARACTER, ANY_DEPTH, ANY_NAME, UNKNOWN, Word, literal_text, word_set
 
-_FLAGS: Final = names(
+_FLAGS: Final = word_set(
     "-print -print0 -ls -prune -empty -readable -writable -executable -not ! -o -or -a -and ( ) , -depth -mount "
     "-xdev -follow -true -false -quit -nouser -nogroup -daystart -noleaf -H -L -P"
 )
-_NAMES: Final = names("-name -iname -path -ipath -wholename -iwholename")
-_TESTS: Final = names(
+_NAMES: Final = word_set("-name -iname -path -ipath -wholename -iwholename")
+_TESTS: Final = word_set(
     "-regex -iregex -type -xtype -size -mtime -mmin -atime -amin -ctime -cmin -newer -anewer -cnewer -newermt -user "
     "-group -uid -gid -perm -maxdepth -mindepth -fstype -links -inum -samefile -lname -ilname -printf -regextype -used"
 )
-_RUNS: Final = names("-exec -execdir -ok -okdir")
+_RUNS: Final = word_set("-exec -execdir -ok -okdir")
 
 
 def as_glob(text: str) -> str:
@@ -54,13 +54,13 @@ def _find(call: ProgramCall) -> list[Finding]:
             actions.append(action)
             words = words[end + 1 :]
         elif word.text == "-delete":
-            actions.append([literal("rm"), literal("-r"), literal("{}")])
+            actions.append([literal_text("rm"), literal_text("-r"), literal_text("{}")])
             found.append(contained("deletes the files that it finds"))
         else:
             found.append(UNKNOWN_OPTION)
     name = next((one for one in patterns if re.search(r"\w", one) and UNKNOWN not in one), "")
     below = f"{ANY_DEPTH}/{name}" if name and not is_negated else ANY_DEPTH
-    places = [f"{root.text.rstrip('/')}/{below}" for root in roots or [literal(".")]]
+    places = [f"{root.text.rstrip('/')}/{below}" for root in roots or [literal_text(".")]]
     for action in actions:
         call.run(_with_found_paths(action, places))
     return found
@@ -90,7 +90,7 @@ def _xargs(call: ProgramCall) -> list[Finding]:
     slot = next(reversed(taken.values("I")), None)
     fed = Word(UNKNOWN, may_split=slot is None, source="…")
     inner: list[Word] = []
-    for word in taken.operands or [literal("echo")]:
+    for word in taken.operands or [literal_text("echo")]:
         if slot is not None and slot.text and slot.text in word.text:
             inner.append(Word(word.text.replace(slot.text, UNKNOWN), word.may_split, word.source))
         else:
@@ -103,4 +103,4 @@ def _xargs(call: ProgramCall) -> list[Finding]:
     return [] if is_plain else [UNKNOWN_OPTION]
 
 
-FINDERS: ProgramTable = table(("find gfind", _find), ("xargs gxargs", _xargs))
+FINDERS: ProgramTable = program_table(("find gfind", _find), ("xargs gxargs", _xargs))

@@ -4,11 +4,11 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from app.permits.findings import SAFE, Finding, contained, forbidden, network
-from app.permits.programs.calls import UNKNOWN_OPTION, ProgramCall, ProgramTable, read_options, table
-from app.permits.programs.network import host_of
+from app.permits.command_findings import SAFE, Finding, contained, forbidden, network
+from app.permits.programs.calls import UNKNOWN_OPTION, ProgramCall, ProgramTable, program_table, read_options
+from app.permits.programs.network_programs import host_of
 from app.permits.programs.options import OptionRow, ParsedOptions, option_row, parse_options
-from app.permits.words import UNKNOWN, WILDCARD, Word, names
+from app.permits.shell_words import UNKNOWN, WILDCARD, Word, word_set
 
 _GLOBAL: Final = option_row("C= c= P p no-pager no-optional-locks literal-pathspecs")
 _HARMLESS_KEYS: Final = re.compile(
@@ -79,7 +79,7 @@ _READS: Final[dict[str, OptionRow]] = {
     )
     for verb in verbs.split()
 }
-_NETWORK: Final = names(
+_NETWORK: Final = word_set(
     "clone fetch pull push submodule ls-remote fetch-pack send-pack svn p4 archive-remote"
 )
 
@@ -324,4 +324,4 @@ _VERBS: Final[dict[str, Callable[[GitCall], list[Finding]]]] = {
     )
     for verb in verbs.split()
 }
-GIT: ProgramTable = table(("git", _git))
+GIT: ProgramTable = program_table(("git", _git))

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from app.permits.words import Word
+from app.permits.shell_words import Word
 
 
 class Option(NamedTuple):

@@ -5,18 +5,20 @@ from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
+from app.permits.environment_variables import is_harmless
 from app.permits.programs.calls import PipedInput
-from app.permits.scope import ShellScope
-from app.permits.variables import is_harmless
-from app.permits.words import UNKNOWN, names
+from app.permits.shell_scope import ShellScope
+from app.permits.shell_words import UNKNOWN, word_set
 
 if TYPE_CHECKING:
     from app.permits.shell.statements import Statements
 
 _MAX_TURNS = 24
 """Words of a `for` loop that are judged one by one."""
-SKIPPED = names("; ;; comment then do done fi { } ( ) if else elif while until esac ! && || ;& ;;&") | {"\n"}
-STATEMENTS = names(
+SKIPPED = word_set("; ;; comment then do done fi { } ( ) if else elif while until esac ! && || ;& ;;&") | {
+    "\n"
+}
+STATEMENTS = word_set(
     "command redirected_statement pipeline list subshell compound_statement for_statement "
     "c_style_for_statement while_statement if_statement case_statement function_definition "
     "variable_assignment variable_assignments declaration_command unset_command test_command "

@@ -9,21 +9,21 @@ from functools import lru_cache
 
 from tree_sitter import Node, Parser
 
-from app.permits.findings import Finding, contained, worst
-from app.permits.paths import PathEffects
-from app.permits.place import CommandPlace
+from app.permits.command_findings import Finding, contained, worst_finding
+from app.permits.command_place import CommandPlace
+from app.permits.path_effects import PathEffects
 from app.permits.programs.calls import PipedInput
-from app.permits.scope import ShellScope
 from app.permits.shell.expansions import Expansions
-from app.permits.shell.simple import SimpleCommand, judge_simple_command
+from app.permits.shell.simple_command import SimpleCommand, judge_simple_command
 from app.permits.shell.statements import Statements
+from app.permits.shell_scope import ShellScope
+from app.permits.shell_words import Word
 from app.permits.verdicts import SEVERITY, CallPart, Judgement, Removal, Risk, verdict_of
-from app.permits.words import Word
 
 MAX_BYTES = 200_000
 """Only this much of a longer command line is judged; the rest makes it at least contained."""
 MAX_STEPS = 12_000
-MAX_UNWRAPPED = 3
+MAX_WRAPPER_DEPTH = 3
 _MAX_NESTED = 60
 
 _CONFUSING_CHARACTERS = re.compile(
@@ -157,7 +157,7 @@ class ShellAnalysis:
         is_plain: bool = True,
     ) -> None:
         """Adds a part with its strictest finding."""
-        found = worst(findings)
+        found = worst_finding(findings)
         if SEVERITY[found.risk] > SEVERITY[self._strictest_risks[-1]]:
             self._strictest_risks[-1] = found.risk
         plain = None
@@ -196,7 +196,7 @@ class ShellAnalysis:
     def inner(self, words: Sequence[Word], scope: ShellScope, feed: PipedInput | None) -> PipedInput | None:
         """Judges a command that another program starts."""
         text = " ".join(word.source or word.text for word in words)
-        if self.unwrapped >= MAX_UNWRAPPED + 1:
+        if self.unwrapped >= MAX_WRAPPER_DEPTH + 1:
             self.add_doubtful(text, "has too many nested wrappers")
             return None
         self.unwrapped += 1
@@ -207,7 +207,7 @@ class ShellAnalysis:
 
     def script(self, text: str, scope: ShellScope, feed: PipedInput | None = None) -> None:
         """Judges a script that is passed to a shell."""
-        if self.unwrapped >= MAX_UNWRAPPED:
+        if self.unwrapped >= MAX_WRAPPER_DEPTH:
             self.add_doubtful(text, "has too many nested wrappers")
             return
         self.unwrapped += 1

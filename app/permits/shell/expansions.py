@@ -7,8 +7,8 @@ import msgspec
 from tree_sitter import Node
 
 from app.permits.programs.calls import PipedInput
-from app.permits.scope import ShellScope
-from app.permits.words import (
+from app.permits.shell_scope import ShellScope
+from app.permits.shell_words import (
     ANY_CHARACTER,
     ANY_NAME,
     CLOSE_BRACE,
@@ -18,7 +18,7 @@ from app.permits.words import (
     UNKNOWN,
     Word,
     expand_braces,
-    names,
+    word_set,
 )
 
 _PLAIN = re.compile(r"[A-Za-z0-9_./=:,@%+^-]+")
@@ -29,7 +29,7 @@ _BRACKETS = re.compile(f"{OPEN_BRACKET}[!^]?\\]?[^/\\]]*\\]")
 _USER = re.compile(r"~([A-Za-z_][A-Za-z0-9_-]*)?(?=/|$)")
 _SPLITTING = re.compile(rf"[\s*?\[{UNKNOWN}]")
 _COUNTER_VARIABLES = frozenset("?#$!")
-_ARITHMETIC_NODES = names("$(( )) ( ) + - * / % ** < > <= >= == != && || ! ~ ^ & | << >> ? : number")
+_ARITHMETIC_NODES = word_set("$(( )) ( ) + - * / % ** < > <= >= == != && || ! ~ ^ & | << >> ? : number")
 
 JudgeSubstitution = Callable[[Node], PipedInput]
 """Judges a command substitution and returns its output, as far as it is known."""

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
-from app.permits.findings import Finding, contained
+from app.permits.command_findings import Finding, contained
 from app.permits.programs.calls import PipedInput
-from app.permits.scope import ShellScope
 from app.permits.shell.branches import STATEMENTS
 from app.permits.shell.expansions import Expansions
-from app.permits.words import UNKNOWN, Word
+from app.permits.shell_scope import ShellScope
+from app.permits.shell_words import UNKNOWN, Word
 
 if TYPE_CHECKING:
     from app.permits.shell.command_line import ShellAnalysis

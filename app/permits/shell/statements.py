@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
-from app.permits.findings import Finding, safe
+from app.permits.command_findings import Finding, safe
 from app.permits.programs.calls import PipedInput
-from app.permits.scope import ShellScope
 from app.permits.shell.branches import SKIPPED, STATEMENTS, ControlFlow
 from app.permits.shell.redirections import Redirections
-from app.permits.shell.simple import SimpleCommand, judge_simple_command
-from app.permits.words import UNKNOWN, Word, literal
+from app.permits.shell.simple_command import SimpleCommand, judge_simple_command
+from app.permits.shell_scope import ShellScope
+from app.permits.shell_words import UNKNOWN, Word, literal_text
 
 if TYPE_CHECKING:
     from app.permits.shell.command_line import ShellAnalysis
@@ -264,14 +264,14 @@ class Statements:
                 assigned.append(self._assigned(child, scope))
             else:
                 words += self.expansions.word(child, scope)
-        name = literal(self.text(node.children[0]))
+        name = literal_text(self.text(node.children[0]))
         judge_simple_command(
             self._reading, SimpleCommand(self.text(node), [name, *words], scope, feed, (), tuple(assigned))
         )
         return None
 
     def _unset(self, node: Node, scope: ShellScope, feed: PipedInput | None) -> PipedInput | None:
-        words = [literal("unset"), *self.expansions.words(node.named_children, scope)]
+        words = [literal_text("unset"), *self.expansions.words(node.named_children, scope)]
         judge_simple_command(self._reading, SimpleCommand(self.text(node), words, scope, feed))
         return None
 

@@ -8,9 +8,9 @@ from app.providers.adapters.common import (
     copilot_headers,
     wants_bearer,
 )
-from app.providers.contract import AssistantStream, Context, StreamOptions, speaks
-from app.providers.senders.choice import sender_for
-from app.providers.transform import fitting_id, prepare
+from app.providers.model_stream import AssistantStream, Context, StreamOptions, speaks
+from app.providers.request_preparation import fitting_id, prepare_request
+from app.providers.senders.sender_choice import sender_for
 from app.providers.transport import HttpRequest, converse, encode_payload, final_payload, request_headers
 from app.values.models import Model
 
@@ -19,7 +19,7 @@ DEFAULT_URL = "https://api.anthropic.com"
 
 @speaks("anthropic-messages")
 async def adapter(model: Model, context: Context, options: StreamOptions, stream: AssistantStream) -> None:
-    prepared = prepare(context, model, fitting_id, kept=options.kept)
+    prepared = prepare_request(context, model, fitting_id, kept=options.kept)
     body = await final_payload(payload(prepared, model, options), model, options)
     request = HttpRequest(
         base_url=address(model, options, DEFAULT_URL),

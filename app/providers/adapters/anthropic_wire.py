@@ -7,14 +7,14 @@ from typing import Any, assert_never
 import msgspec
 
 from app.providers.adapters.common import answer_limit, compat, count, incomplete_error, user_parts
-from app.providers.contract import AssistantStream, StreamOptions
 from app.providers.errors import error_in_stream
+from app.providers.model_stream import AssistantStream, StreamOptions
 from app.providers.models.pricing import with_cost
 from app.providers.models.thinking import budget_for, clamp_level, provider_word, room_for_thinking
-from app.providers.projection import ProviderMessage
+from app.providers.provider_messages import ProviderMessage
 from app.providers.request_cache import PayloadParts
+from app.providers.request_preparation import PreparedRequest, encode_messages
 from app.providers.stream.blocks import Blocks, OpenCall, OpenText
-from app.providers.transform import PreparedRequest, spelled
 from app.providers.transport import decode_event
 from app.values.content import Image, Text, Thinking, ToolCall, UnknownContent, UserContent
 from app.values.messages import AssistantMessage, StopReason, ToolResultMessage, UserMessage
@@ -69,7 +69,7 @@ def payload(prepared: PreparedRequest, model: Model, options: StreamOptions) -> 
 def messages(
     prepared: PreparedRequest, model: Model, cache: dict[str, Any] | None
 ) -> list[dict[str, Any]] | PayloadParts:
-    out = spelled(prepared, [], lambda messages, _: _spelled(messages, model))
+    out = encode_messages(prepared, [], lambda messages, _: _spelled(messages, model))
     tail = out.tail if isinstance(out, PayloadParts) else out
     if cache and tail and tail[-1]["role"] == "user":
         tail[-1]["content"][-1] = _cached(tail[-1]["content"][-1], cache)

@@ -8,10 +8,10 @@ import msgspec
 
 from app.providers.adapters.responses_reader import ResponsesReader
 from app.providers.adapters.responses_request import joined_id, payload
-from app.providers.contract import AssistantStream, Context, StreamOptions, speaks
 from app.providers.errors import ProviderError
-from app.providers.senders.choice import sender_for
-from app.providers.transform import prepare
+from app.providers.model_stream import AssistantStream, Context, StreamOptions, speaks
+from app.providers.request_preparation import prepare_request
+from app.providers.senders.sender_choice import sender_for
 from app.providers.transport import HttpRequest, converse, encode_payload, final_payload, request_headers
 from app.values.models import Model
 
@@ -28,8 +28,8 @@ class Deployment(msgspec.Struct, frozen=True, kw_only=True):
 
 @speaks("azure-openai-responses")
 async def adapter(model: Model, context: Context, options: StreamOptions, stream: AssistantStream) -> None:
-    place = place_for(model, options.credential.env)
-    prepared = prepare(context, model, joined_id, kept=options.kept)
+    place = deployment_for(model, options.credential.env)
+    prepared = prepare_request(context, model, joined_id, kept=options.kept)
     body = await final_payload(
         {**payload(prepared, model, options), "model": place.deployment}, model, options
     )
@@ -51,7 +51,7 @@ async def adapter(model: Model, context: Context, options: StreamOptions, stream
     await converse(await sender_for(model), request, options, ResponsesReader(model, stream), stream)
 
 
-def place_for(model: Model, env: Mapping[str, str]) -> Deployment:
+def deployment_for(model: Model, env: Mapping[str, str]) -> Deployment:
     """Reads resource, deployment and API version from the credential's settings, which include the
     environment's."""
     base = model.base_url or env.get("AZURE_OPENAI_BASE_URL")

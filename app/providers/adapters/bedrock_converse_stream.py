@@ -10,12 +10,12 @@ from typing import Any
 from urllib.parse import quote
 
 from app.providers.adapters.bedrock_wire import EXCEPTION, ConverseReader, payload
-from app.providers.contract import AssistantStream, Context, StreamOptions, speaks
 from app.providers.errors import ProviderError
+from app.providers.model_stream import AssistantStream, Context, StreamOptions, speaks
 from app.providers.models.known_providers import PROVIDERS
-from app.providers.senders.choice import sender_for
-from app.providers.senders.choice import warm as warm_sender
-from app.providers.transform import fitting_id, prepare
+from app.providers.request_preparation import fitting_id, prepare_request
+from app.providers.senders.sender_choice import sender_for
+from app.providers.senders.sender_choice import warm as warm_sender
 from app.providers.transport import HttpRequest, converse, encode_payload, final_payload, request_headers
 from app.values.models import Model
 
@@ -33,7 +33,7 @@ def warm(model: Model) -> None:
 @speaks("bedrock-converse-stream")
 async def adapter(model: Model, context: Context, options: StreamOptions, stream: AssistantStream) -> None:
     await asyncio.to_thread(_botocore)
-    prepared = prepare(context, model, fitting_id, kept=options.kept)
+    prepared = prepare_request(context, model, fitting_id, kept=options.kept)
     body = await final_payload(payload(prepared, model, options), model, options)
     env = options.credential.env
     session = await asyncio.to_thread(_session, env)

@@ -13,14 +13,14 @@ from app.providers.adapters.common import (
     incomplete_error,
     user_parts,
 )
-from app.providers.contract import AssistantStream, StreamOptions
 from app.providers.errors import ProviderError
+from app.providers.model_stream import AssistantStream, StreamOptions
 from app.providers.models.pricing import with_cost
 from app.providers.models.thinking import budget_for, clamp_level, provider_word, room_for_thinking
-from app.providers.projection import ProviderMessage
+from app.providers.provider_messages import ProviderMessage
 from app.providers.request_cache import PayloadParts
+from app.providers.request_preparation import PreparedRequest, encode_messages
 from app.providers.stream.blocks import Blocks, OpenCall, OpenText
-from app.providers.transform import PreparedRequest, spelled
 from app.providers.transport import decode_event
 from app.values.content import Image, Text, Thinking, ToolCall, UnknownContent, UserContent
 from app.values.messages import AssistantMessage, StopReason, ToolResultMessage, UserMessage
@@ -69,7 +69,7 @@ def payload(prepared: PreparedRequest, model: Model, options: StreamOptions) -> 
 
 
 def messages(prepared: PreparedRequest, is_cached: bool) -> list[dict[str, Any]] | PayloadParts:
-    out = spelled(prepared, [], lambda messages, _: alternating(map(_side, messages), "content"))
+    out = encode_messages(prepared, [], lambda messages, _: alternating(map(_side, messages), "content"))
     tail = out.tail if isinstance(out, PayloadParts) else out
     if is_cached and tail and tail[-1]["role"] == "user":
         tail[-1]["content"].append(_CACHE_POINT)

@@ -4,10 +4,10 @@ and GitHub Copilot."""
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, assert_never
 
-from app.providers.contract import StreamOptions
 from app.providers.errors import ProviderError
+from app.providers.model_stream import StreamOptions
 from app.providers.models.known_providers import PROVIDERS
-from app.providers.transform import PreparedRequest
+from app.providers.request_preparation import PreparedRequest
 from app.values.codec import encode_json
 from app.values.content import Image, Text, UnknownContent, UserContent
 from app.values.models import Model

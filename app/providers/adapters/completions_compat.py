@@ -10,7 +10,7 @@ from app.providers.adapters.common import compat
 from app.values.models import Model
 
 
-class Switches(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class ServerQuirks(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """The features and quirks of one chat-completions server."""
 
     supports_store: bool = True
@@ -81,7 +81,7 @@ def known_server(model: Model) -> str:
     return _IDS.get(model.provider, model.provider)
 
 
-def switches_for(model: Model) -> Switches:
+def quirks_for(model: Model) -> ServerQuirks:
     """Detects a model's switches, then applies its overrides one by one. An override of a wrong type is
     ignored."""
     detected = _detected(model)
@@ -92,27 +92,27 @@ def switches_for(model: Model) -> Switches:
     return _with(detected, known)
 
 
-_WIRE_NAMES = tuple(field.encode_name for field in msgspec.structs.fields(Switches))
+_WIRE_NAMES = tuple(field.encode_name for field in msgspec.structs.fields(ServerQuirks))
 
 
-def _with(base: Switches, changes: Mapping[str, Any]) -> Switches:
+def _with(base: ServerQuirks, changes: Mapping[str, Any]) -> ServerQuirks:
     data = msgspec.to_builtins(base)
     for name, value in changes.items():
         try:
-            msgspec.convert({**data, name: value}, Switches)
+            msgspec.convert({**data, name: value}, ServerQuirks)
         except msgspec.ValidationError:
             continue
         data[name] = value
-    return msgspec.convert(data, Switches)
+    return msgspec.convert(data, ServerQuirks)
 
 
-def _detected(model: Model) -> Switches:
+def _detected(model: Model) -> ServerQuirks:
     server = known_server(model)
     vendor = model.id.split("/", 1)[0]
     has_developer = server not in _NO_STORE
     if server == "openrouter":
         has_developer = vendor in ("anthropic", "openai")
-    return Switches(
+    return ServerQuirks(
         supports_store=server not in _NO_STORE,
         supports_developer_role=has_developer,
         supports_reasoning_effort=server not in _NO_EFFORT,

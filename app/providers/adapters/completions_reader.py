@@ -7,10 +7,10 @@ from typing import Any
 import msgspec
 
 from app.providers.adapters.common import count, incomplete_error
-from app.providers.adapters.completions_compat import Switches
+from app.providers.adapters.completions_compat import ServerQuirks
 from app.providers.adapters.completions_request import REASONING_FIELDS
-from app.providers.contract import AssistantStream
 from app.providers.errors import error_in_stream
+from app.providers.model_stream import AssistantStream
 from app.providers.models.pricing import with_cost
 from app.providers.stream.blocks import Blocks, OpenCall
 from app.providers.transport import decode_event
@@ -40,7 +40,7 @@ _ERRORS = {
 class CompletionsReader:
     """Reads the chunks of one chat-completions response into blocks."""
 
-    def __init__(self, model: Model, switches: Switches, stream: AssistantStream) -> None:
+    def __init__(self, model: Model, switches: ServerQuirks, stream: AssistantStream) -> None:
         self.is_over = False
         self._model = model
         self._switches = switches

@@ -6,12 +6,12 @@ from typing import Any, assert_never
 import msgspec
 
 from app.providers.adapters.common import answer_limit, clamped_cache_key, user_parts
-from app.providers.adapters.completions_compat import Switches, known_server
-from app.providers.contract import StreamOptions
+from app.providers.adapters.completions_compat import ServerQuirks, known_server
+from app.providers.model_stream import StreamOptions
 from app.providers.models.thinking import budget_for, clamp_level, provider_word
-from app.providers.projection import ProviderMessage
+from app.providers.provider_messages import ProviderMessage
 from app.providers.request_cache import PayloadParts
-from app.providers.transform import PreparedRequest, spelled
+from app.providers.request_preparation import PreparedRequest, encode_messages
 from app.values.content import Image, Text, Thinking, ToolCall, UserContent
 from app.values.messages import AssistantMessage, ToolResultMessage, UserMessage
 from app.values.models import Model, ThinkingLevel
@@ -23,7 +23,7 @@ _CONTINUED = "I have read the tool results."
 
 
 def payload(
-    prepared: PreparedRequest, model: Model, options: StreamOptions, switches: Switches
+    prepared: PreparedRequest, model: Model, options: StreamOptions, switches: ServerQuirks
 ) -> dict[str, Any]:
     body: dict[str, Any] = {
         "model": model.id,
@@ -51,24 +51,24 @@ def payload(
 
 
 def messages(
-    prepared: PreparedRequest, model: Model, switches: Switches, options: StreamOptions
+    prepared: PreparedRequest, model: Model, switches: ServerQuirks, options: StreamOptions
 ) -> list[dict[str, Any]] | PayloadParts:
     head = prompt(prepared, model, switches)
-    out = spelled(prepared, head, lambda messages, _: spell(messages, model, switches))
+    out = encode_messages(prepared, head, lambda messages, _: spell(messages, model, switches))
     if switches.cache_control_format == "anthropic" and options.use_cache:
         tail = out.tail if isinstance(out, PayloadParts) else out
         _mark_for_cache([*head, *tail[-1:]])
     return out
 
 
-def prompt(prepared: PreparedRequest, model: Model, switches: Switches) -> list[dict[str, Any]]:
+def prompt(prepared: PreparedRequest, model: Model, switches: ServerQuirks) -> list[dict[str, Any]]:
     if not prepared.system:
         return []
     role = "developer" if model.reasoning and switches.supports_developer_role else "system"
     return [{"role": role, "content": prepared.system}]
 
 
-def spell(messages: Sequence[ProviderMessage], model: Model, switches: Switches) -> list[dict[str, Any]]:
+def spell(messages: Sequence[ProviderMessage], model: Model, switches: ServerQuirks) -> list[dict[str, Any]]:
     out: list[dict[str, Any]] = []
     images: list[dict[str, Any]] = []
     for message in messages:
@@ -90,7 +90,7 @@ def spell(messages: Sequence[ProviderMessage], model: Model, switches: Switches)
     return out
 
 
-def _say_user(out: list[dict[str, Any]], message: dict[str, Any], switches: Switches) -> None:
+def _say_user(out: list[dict[str, Any]], message: dict[str, Any], switches: ServerQuirks) -> None:
     """Appends a user message, with a filler before it for servers that refuse a user message right after a
     tool message."""
     if switches.requires_assistant_after_tool_result and out and out[-1]["role"] == "tool":
@@ -118,7 +118,7 @@ def _attached(images: list[dict[str, Any]]) -> dict[str, Any]:
     return {"role": "user", "content": [{"type": "text", "text": _ATTACHED}, *images]}
 
 
-def _result(message: ToolResultMessage, switches: Switches) -> dict[str, Any]:
+def _result(message: ToolResultMessage, switches: ServerQuirks) -> dict[str, Any]:
     text = "\n".join(block.text for block in message.content if isinstance(block, Text))
     out = {"role": "tool", "tool_call_id": message.tool_call_id, "content": text or _IMAGES_FOLLOW}
     if switches.requires_tool_result_name:
@@ -126,7 +126,7 @@ def _result(message: ToolResultMessage, switches: Switches) -> dict[str, Any]:
     return out
 
 
-def _assistant(message: AssistantMessage, model: Model, switches: Switches) -> dict[str, Any]:
+def _assistant(message: AssistantMessage, model: Model, switches: ServerQuirks) -> dict[str, Any]:
     out: dict[str, Any] = {"role": "assistant"}
     text = "".join(block.text for block in message.content if isinstance(block, Text))
     thoughts = [block for block in message.content if isinstance(block, Thinking) and block.thinking]
@@ -168,7 +168,7 @@ def _call(block: ToolCall) -> dict[str, Any]:
     return {"id": block.id, "type": "function", "function": {"name": block.name, "arguments": arguments}}
 
 
-def _tools(prepared: PreparedRequest, options: StreamOptions, switches: Switches) -> dict[str, Any]:
+def _tools(prepared: PreparedRequest, options: StreamOptions, switches: ServerQuirks) -> dict[str, Any]:
     if prepared.tools:
         tools: list[dict[str, Any]] = []
         for tool in prepared.tools:
@@ -186,7 +186,7 @@ def _tools(prepared: PreparedRequest, options: StreamOptions, switches: Switches
     return {"tools": []} if prepared.has_results and switches.requires_tools_with_tool_history else {}
 
 
-def _cache(model: Model, options: StreamOptions, switches: Switches) -> dict[str, Any]:
+def _cache(model: Model, options: StreamOptions, switches: ServerQuirks) -> dict[str, Any]:
     mode = switches.prompt_cache_key_mode
     is_openai = known_server(model) == "openai"
     if not options.use_cache or mode == "disabled" or not (is_openai or mode == "enabled"):
@@ -218,7 +218,7 @@ def _mark_for_cache(out: list[dict[str, Any]]) -> None:
                 texts[-1]["cache_control"] = {"type": "ephemeral"}
 
 
-def _thinking(model: Model, options: StreamOptions, switches: Switches) -> dict[str, Any]:
+def _thinking(model: Model, options: StreamOptions, switches: ServerQuirks) -> dict[str, Any]:
     level = clamp_level(model, options.thinking)
     is_on = level != "off"
     word = provider_word(model, level)
@@ -260,7 +260,7 @@ def _has_word_for_off(model: Model) -> bool:
     return bool((model.thinking_level_map or {}).get("off"))
 
 
-def _budget(level: ThinkingLevel, options: StreamOptions, switches: Switches) -> dict[str, Any]:
+def _budget(level: ThinkingLevel, options: StreamOptions, switches: ServerQuirks) -> dict[str, Any]:
     field = switches.thinking_token_budget_field
     if field is None and switches.supports_thinking_token_budget:
         field = "thinking_token_budget"

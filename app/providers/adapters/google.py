@@ -6,10 +6,10 @@ from urllib.parse import quote
 from app.providers.adapters.common import address
 from app.providers.adapters.google_identity import access_token
 from app.providers.adapters.google_wire import GoogleReader, payload
-from app.providers.contract import AssistantStream, Context, StreamOptions, speaks
 from app.providers.errors import ProviderError
-from app.providers.senders.choice import sender_for
-from app.providers.transform import prepare
+from app.providers.model_stream import AssistantStream, Context, StreamOptions, speaks
+from app.providers.request_preparation import prepare_request
+from app.providers.senders.sender_choice import sender_for
 from app.providers.transport import HttpRequest, converse, encode_payload, final_payload, request_headers
 from app.values.models import Model
 
@@ -18,7 +18,7 @@ DEFAULT_URL = "https://generativelanguage.googleapis.com/v1beta"
 
 @speaks("google-generative-ai", "google-vertex")
 async def adapter(model: Model, context: Context, options: StreamOptions, stream: AssistantStream) -> None:
-    prepared = prepare(context, model, kept=options.kept)
+    prepared = prepare_request(context, model, kept=options.kept)
     body = await final_payload(payload(prepared, model, options), model, options)
     base, path, own = await _place(model, options)
     request = HttpRequest(

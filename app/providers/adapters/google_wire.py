@@ -8,14 +8,14 @@ from typing import Any, assert_never
 import msgspec
 
 from app.providers.adapters.common import alternating, answer_limit, count, incomplete_error, user_parts
-from app.providers.contract import AssistantStream, StreamOptions
 from app.providers.errors import error_in_stream
+from app.providers.model_stream import AssistantStream, StreamOptions
 from app.providers.models.pricing import with_cost
 from app.providers.models.thinking import budget_for, clamp_level, provider_word
-from app.providers.projection import ProviderMessage
+from app.providers.provider_messages import ProviderMessage
 from app.providers.request_cache import PayloadParts
+from app.providers.request_preparation import PreparedRequest, encode_messages
 from app.providers.stream.blocks import Blocks, OpenText
-from app.providers.transform import PreparedRequest, spelled
 from app.providers.transport import decode_event
 from app.values.content import Image, Text, Thinking, ToolCall, UnknownContent, UserContent
 from app.values.messages import AssistantMessage, ToolResultMessage, UserMessage
@@ -50,7 +50,7 @@ def payload(prepared: PreparedRequest, model: Model, options: StreamOptions) -> 
 
 
 def contents(prepared: PreparedRequest, model: Model) -> list[dict[str, Any]] | PayloadParts:
-    return spelled(prepared, [], lambda messages, _: _spelled(messages, model))
+    return encode_messages(prepared, [], lambda messages, _: _spelled(messages, model))
 
 
 def _spelled(messages: Sequence[ProviderMessage], model: Model) -> list[dict[str, Any]]:

@@ -4,15 +4,15 @@ from collections.abc import Sequence
 from typing import Any, assert_never
 
 from app.providers.adapters.common import address, answer_limit, authorization
-from app.providers.adapters.completions_compat import Switches
+from app.providers.adapters.completions_compat import ServerQuirks
 from app.providers.adapters.completions_reader import CompletionsReader
 from app.providers.adapters.completions_request import prompt, spell
-from app.providers.contract import AssistantStream, Context, StreamOptions, speaks
+from app.providers.model_stream import AssistantStream, Context, StreamOptions, speaks
 from app.providers.models.thinking import clamp_level, provider_word
-from app.providers.projection import ProviderMessage
+from app.providers.provider_messages import ProviderMessage
 from app.providers.request_cache import PayloadParts
-from app.providers.senders.choice import sender_for
-from app.providers.transform import PreparedRequest, plain_id, prepare, spelled
+from app.providers.request_preparation import PreparedRequest, encode_messages, plain_id, prepare_request
+from app.providers.senders.sender_choice import sender_for
 from app.providers.transport import HttpRequest, converse, encode_payload, final_payload, request_headers
 from app.values.content import Text, Thinking, ToolCall, UnknownContent
 from app.values.messages import AssistantMessage
@@ -20,7 +20,7 @@ from app.values.models import Model
 
 DEFAULT_URL = "https://api.mistral.ai"
 _ID_LENGTH = 9
-_SWITCHES = Switches(
+_SWITCHES = ServerQuirks(
     supports_store=False,
     supports_developer_role=False,
     requires_tool_result_name=True,
@@ -31,7 +31,9 @@ _SWITCHES = Switches(
 
 @speaks("mistral-conversations")
 async def adapter(model: Model, context: Context, options: StreamOptions, stream: AssistantStream) -> None:
-    prepared = prepare(context, model, lambda call_id: plain_id(call_id, _ID_LENGTH), kept=options.kept)
+    prepared = prepare_request(
+        context, model, lambda call_id: plain_id(call_id, _ID_LENGTH), kept=options.kept
+    )
     body = await final_payload(payload(prepared, model, options), model, options)
     request = HttpRequest(
         base_url=address(model, options, DEFAULT_URL),
@@ -84,7 +86,7 @@ def _thinking(model: Model, options: StreamOptions) -> dict[str, Any]:
 
 def _messages(prepared: PreparedRequest, model: Model) -> list[dict[str, Any]] | PayloadParts:
     head = prompt(prepared, model, _SWITCHES)
-    return spelled(prepared, head, lambda messages, _: _spelled(messages, model))
+    return encode_messages(prepared, head, lambda messages, _: _spelled(messages, model))
 
 
 def _spelled(messages: Sequence[ProviderMessage], model: Model) -> list[dict[str, Any]]:

@@ -8,10 +8,10 @@ import msgspec
 from app.providers.adapters.common import address
 from app.providers.adapters.responses_reader import ResponsesReader
 from app.providers.adapters.responses_request import joined_id, payload
-from app.providers.contract import AssistantStream, Context, StreamOptions, speaks
 from app.providers.errors import ProviderError
-from app.providers.senders.choice import sender_for
-from app.providers.transform import prepare
+from app.providers.model_stream import AssistantStream, Context, StreamOptions, speaks
+from app.providers.request_preparation import prepare_request
+from app.providers.senders.sender_choice import sender_for
 from app.providers.transport import HttpRequest, converse, encode_payload, final_payload, request_headers
 from app.values.models import Model
 
@@ -21,7 +21,7 @@ _CLAIM = "https://api.openai.com/auth"
 
 @speaks("openai-codex-responses")
 async def adapter(model: Model, context: Context, options: StreamOptions, stream: AssistantStream) -> None:
-    prepared = prepare(context, model, joined_id, kept=options.kept)
+    prepared = prepare_request(context, model, joined_id, kept=options.kept)
     body = payload(prepared, model, options, is_prompt_separate=True)
     body.pop("max_output_tokens", None)
     body = await final_payload(body, model, options)

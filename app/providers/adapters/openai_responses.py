@@ -3,9 +3,9 @@
 from app.providers.adapters.common import address, affinity_headers, authorization, copilot_headers
 from app.providers.adapters.responses_reader import ResponsesReader
 from app.providers.adapters.responses_request import joined_id, payload
-from app.providers.contract import AssistantStream, Context, StreamOptions, speaks
-from app.providers.senders.choice import sender_for
-from app.providers.transform import prepare
+from app.providers.model_stream import AssistantStream, Context, StreamOptions, speaks
+from app.providers.request_preparation import prepare_request
+from app.providers.senders.sender_choice import sender_for
 from app.providers.transport import HttpRequest, converse, encode_payload, final_payload, request_headers
 from app.values.models import Model
 
@@ -14,7 +14,7 @@ DEFAULT_URL = "https://api.openai.com/v1"
 
 @speaks("openai-responses")
 async def adapter(model: Model, context: Context, options: StreamOptions, stream: AssistantStream) -> None:
-    prepared = prepare(context, model, joined_id, kept=options.kept)
+    prepared = prepare_request(context, model, joined_id, kept=options.kept)
     body = await final_payload(payload(prepared, model, options), model, options)
     request = HttpRequest(
         base_url=address(model, options, DEFAULT_URL),

@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 
 from app.providers.adapters.common import count, incomplete_error
-from app.providers.contract import AssistantStream
 from app.providers.errors import ProviderError, error_from_json, error_in_stream, with_kind
+from app.providers.model_stream import AssistantStream
 from app.providers.models.pricing import with_cost
 from app.providers.stream.blocks import Blocks, OpenCall, OpenText
 from app.providers.transport import decode_event

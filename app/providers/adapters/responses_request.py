@@ -6,11 +6,11 @@ from typing import Any, assert_never
 import msgspec
 
 from app.providers.adapters.common import answer_limit, clamped_cache_key, compat, user_parts
-from app.providers.contract import StreamOptions
+from app.providers.model_stream import StreamOptions
 from app.providers.models.thinking import clamp_level, provider_word
-from app.providers.projection import ProviderMessage
+from app.providers.provider_messages import ProviderMessage
 from app.providers.request_cache import PayloadParts
-from app.providers.transform import PreparedRequest, fitting_id, spelled
+from app.providers.request_preparation import PreparedRequest, encode_messages, fitting_id
 from app.values.content import Image, Text, Thinking, ToolCall, UnknownContent, UserContent
 from app.values.messages import AssistantMessage, ToolResultMessage, UserMessage
 from app.values.models import Model
@@ -71,7 +71,7 @@ def items(
     if prepared.system and with_prompt:
         is_developer = model.reasoning and compat(model).get("supportsDeveloperRole", True)
         head.append({"role": "developer" if is_developer else "system", "content": prepared.system})
-    return spelled(prepared, head, lambda messages, start: _spelled(messages, start, model))
+    return encode_messages(prepared, head, lambda messages, start: _spelled(messages, start, model))
 
 
 def _spelled(messages: Sequence[ProviderMessage], start: int, model: Model) -> list[dict[str, Any]]:

@@ -16,7 +16,7 @@ from app.values.models import Model
 from app.values.wire import from_wire
 
 _DATA = Path(__file__).parents[1] / "data"
-_SHARED = ("api", "baseUrl", "compat", "headers", "transport")
+_INHERITED_KEYS = ("api", "baseUrl", "compat", "headers", "transport")
 
 
 class ModelCatalogue:
@@ -144,7 +144,7 @@ class ModelCatalogue:
         """Returns the settings of a model that only its server lists: what the provider's models share."""
         base = dict(_bundled(provider)[0])
         for layer in self._layers(provider):
-            base.update({name: layer[name] for name in _SHARED if layer.get(name)})
+            base.update({name: layer[name] for name in _INHERITED_KEYS if layer.get(name)})
         return base
 
     def _made(self, provider: str, entries: Mapping[str, dict[str, Any]]) -> dict[str, Model]:

@@ -9,20 +9,20 @@ from typing import Any, Literal
 
 import msgspec
 
-from app.providers.contract import Credential, StreamOptions
 from app.providers.credentials import CredentialError, Credentials
 from app.providers.errors import ProviderError
+from app.providers.model_stream import Credential, StreamOptions
 from app.providers.models.catalogue import ModelCatalogue
 from app.providers.models.discovery_store import Discovered, save_discovered
 
-State = Literal["idle", "cached", "ok", "empty", "unavailable", "unauthenticated"]
+DiscoveryState = Literal["idle", "cached", "ok", "empty", "unavailable", "unauthenticated"]
 ASKING_SECONDS = 15.0
 
 
 class Discovery(msgspec.Struct, frozen=True, kw_only=True):
     """The state of a provider's own model list."""
 
-    state: State
+    state: DiscoveryState
     url: str = ""
     status: int | None = None
     error: str = ""
@@ -79,7 +79,7 @@ async def discover(
     return Discovery(state="ok" if models else "empty", url=url, age_seconds=0.0, count=len(models))
 
 
-def hint(discovery: Discovery) -> str | None:
+def discovery_hint(discovery: Discovery) -> str | None:
     """Returns a line for the model picker, or None if there is no problem."""
     kept = (
         ""
@@ -217,7 +217,7 @@ def _prices(pricing: Any) -> dict[str, float]:
 
 
 async def _fetch(url: str, api: str, credential: Credential, options: StreamOptions) -> Any:
-    from app.providers.senders.exchange import send  # noqa: PLC0415  (only asking needs it)
+    from app.providers.senders.http_exchange import send  # noqa: PLC0415  (only asking needs it)
     from app.providers.transport import USER_AGENT, HttpRequest, decode_event  # noqa: PLC0415
 
     headers = {"User-Agent": USER_AGENT, "Accept": "application/json", **credential.headers}

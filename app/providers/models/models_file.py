@@ -34,9 +34,9 @@ class ModelsFile(msgspec.Struct, frozen=True, kw_only=True):
     providers: Mapping[str, dict[str, Any]] = {}
     problems: tuple[str, ...] = ()
 
-    def access_to(self, provider: str) -> "Access":
+    def access_to(self, provider: str) -> "ProviderAccess":
         said = self.providers.get(provider, {})
-        return Access(
+        return ProviderAccess(
             key=said.get("apiKey") or None,
             headers=said.get("headers") or {},
             is_bearer=bool(said.get("authHeader")),
@@ -45,7 +45,7 @@ class ModelsFile(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-class Access(msgspec.Struct, frozen=True, kw_only=True):
+class ProviderAccess(msgspec.Struct, frozen=True, kw_only=True):
     """The key settings of one provider in the file."""
 
     key: str | None

@@ -4,10 +4,10 @@ answer."""
 import re
 from collections.abc import Sequence
 
-from app.providers.contract import Context
-from app.providers.offline.telling import CallWithResult, first_line, tell
+from app.providers.model_stream import Context
+from app.providers.offline.guide_requests import HELP_ROWS, PlannedCall, parse_requests
+from app.providers.offline.result_descriptions import CallWithResult, first_line, tell
 from app.providers.offline.tour import TOUR, TOUR_CONTINUES
-from app.providers.offline.verbs import HELP_ROWS, PlannedCall, parse_requests
 from app.providers.scripted import ScriptedAnswer, say
 from app.values.content import Image, Text, ToolCall, text_of
 from app.values.messages import AssistantMessage, CustomMessage, Message, ToolResultMessage, UserMessage

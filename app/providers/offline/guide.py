@@ -10,9 +10,9 @@ from typing import Final
 
 import msgspec
 
-from app.providers.contract import AssistantStream, Context, StreamOptions
+from app.providers.model_stream import AssistantStream, Context, StreamOptions
 from app.providers.offline.answers import answer_to
-from app.providers.stream.pieces import CHARACTERS_PER_TOKEN, Sender, sizes, with_output
+from app.providers.stream.paced_sender import CHARACTERS_PER_TOKEN, PacedSender, sizes, with_output
 from app.values.codec import encode
 from app.values.content import IMAGE_CHARACTERS, Image, ToolCall
 from app.values.messages import ToolResultMessage, UserMessage
@@ -31,7 +31,9 @@ async def adapter(model: Model, context: Context, options: StreamOptions, stream
         await options.hooks.on_response(200, {})
     reply = answer_to(context)
     stream.draft.usage = prompt_usage(context)
-    sender = Sender(stream, size=sizes(random.Random(0), 2, 14), tokens_per_second=pace_of(model, options))
+    sender = PacedSender(
+        stream, size=sizes(random.Random(0), 2, 14), tokens_per_second=pace_of(model, options)
+    )
     for number, block in enumerate(reply.blocks, 1):
         if isinstance(block, ToolCall):
             block = msgspec.structs.replace(block, id=f"call_{stream.partial.id}_{number}")

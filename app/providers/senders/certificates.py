@@ -28,7 +28,7 @@ def must_be_readable(bundle: str) -> None:
         raise ProviderError(f"The certificate file {bundle} cannot be read: {problem}") from None
 
 
-def trusted(bundle: str) -> ssl.SSLContext:
+def trusted_context(bundle: str) -> ssl.SSLContext:
     """Returns the TLS context that verifies connections. The first call takes 20 ms, mostly outside the
     interpreter lock: call it on a thread.
 

@@ -13,7 +13,7 @@ from urllib.request import getproxies
 import httpx2
 
 from app.providers.errors import ProviderError
-from app.providers.senders.certificates import bundle_of, must_be_readable, trusted
+from app.providers.senders.certificates import bundle_of, must_be_readable, trusted_context
 from app.providers.senders.early_answers import EarlyResponseTransport
 
 CONNECT_SECONDS = 30.0
@@ -35,7 +35,7 @@ def shared_client(proxy: str | None = None, ca_bundle: str | None = None) -> htt
             transport=Route(None, bundle),
             mounts={
                 pattern: Route(address, bundle) if address else None
-                for pattern, address in proxies(proxy).items()
+                for pattern, address in proxy_addresses(proxy).items()
             },
             timeout=httpx2.Timeout(None, connect=CONNECT_SECONDS),
             cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
@@ -79,7 +79,7 @@ class Route(httpx2.AsyncBaseTransport):
         if is_encrypted not in self._opened:
             must_be_readable(self._bundle)
             # Reading certificates takes time: not on the loop that draws the screen.
-            context = await asyncio.to_thread(trusted, self._bundle) if is_encrypted else None
+            context = await asyncio.to_thread(trusted_context, self._bundle) if is_encrypted else None
             if proxy is not None and to_proxy == "https":
                 proxy.ssl_context = context
             self._opened.setdefault(is_encrypted, EarlyResponseTransport(context, proxy))
@@ -90,7 +90,7 @@ class Route(httpx2.AsyncBaseTransport):
             await transport.aclose()
 
 
-def proxies(
+def proxy_addresses(
     configured_proxy: str | None, environment: Mapping[str, str] | None = None
 ) -> dict[str, str | None]:
     """Maps httpx2's address patterns to a proxy, or to None for a direct connection. `configured_proxy` takes

@@ -11,8 +11,8 @@ from typing import Any
 
 import msgspec
 
-from app.providers.contract import StreamOptions
 from app.providers.errors import ProviderError, error_from_response
+from app.providers.model_stream import StreamOptions
 from app.providers.senders.client import CONNECT_SECONDS, ThroughSharedClient
 from app.providers.senders.connection_errors import connection_error
 from app.providers.transport import HttpRequest, Send, ServerResponse

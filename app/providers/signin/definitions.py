@@ -11,8 +11,8 @@ from collections.abc import Mapping
 
 import msgspec
 
-from app.providers.contract import Credential
 from app.providers.key_values import CredentialError
+from app.providers.model_stream import Credential
 from app.providers.signin.device import DeviceCodeSignIn
 from app.providers.signin.interface import Entry, SignIn, SignInUi, error_text, fetch_json, post, post_async
 from app.providers.signin.pkce import PkceSignIn, RedirectServer, code_of, first_redirect, new_verifier

@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from app.providers.contract import Credential
 from app.providers.key_values import CredentialError
+from app.providers.model_stream import Credential
 from app.providers.signin.interface import Entry, SignInUi, error_text, post_async, unregistered
 from app.providers.signin.pkce import entry_of, refreshed
 

@@ -6,8 +6,8 @@ from typing import Any, Protocol
 
 import msgspec
 
-from app.providers.contract import Credential
 from app.providers.key_values import CredentialError
+from app.providers.model_stream import Credential
 from app.values.json_texts import with_texts
 
 Entry = dict[str, Any]
@@ -103,9 +103,9 @@ async def post_async(url: str, data: Mapping[str, Any], *, is_json: bool = False
 def fetch_json(url: str, *, headers: Mapping[str, str], body: bytes = b"") -> dict[str, Any]:
     """Returns the JSON answer to a GET request, or to a POST request if there is a body."""
     # Only a sign-in needs these.
-    from app.providers.contract import StreamOptions  # noqa: PLC0415
     from app.providers.errors import ProviderError, read_error_body  # noqa: PLC0415
-    from app.providers.senders.exchange import fetch  # noqa: PLC0415
+    from app.providers.model_stream import StreamOptions  # noqa: PLC0415
+    from app.providers.senders.http_exchange import fetch  # noqa: PLC0415
     from app.providers.transport import USER_AGENT, HttpRequest  # noqa: PLC0415
 
     request = HttpRequest(

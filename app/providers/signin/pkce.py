@@ -13,8 +13,8 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 import msgspec
 
-from app.providers.contract import Credential
 from app.providers.key_values import CredentialError
+from app.providers.model_stream import Credential
 from app.providers.signin.interface import Entry, SignInUi, error_text, post, post_async, unregistered
 
 _PAGE = (

@@ -5,8 +5,8 @@ import time
 from collections.abc import Mapping
 
 from app.providers.auth_file import AuthFile
-from app.providers.contract import Credential
 from app.providers.key_values import CredentialError
+from app.providers.model_stream import Credential
 from app.providers.signin.interface import Entry, SignIn
 from app.values.user_errors import FileError
 

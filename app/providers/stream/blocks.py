@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from app.providers.contract import AssistantStream, text_of
+from app.providers.model_stream import AssistantStream, text_of
 from app.providers.stream.partial_json import PartialArguments
 from app.values.content import AssistantContent, Text, Thinking, ToolCall
 from app.values.stream import (

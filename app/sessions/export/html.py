@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, assert_never
 
 from app.agent.tool_results import result_from_message
+from app.sessions.entry_tree import is_leaf_mark
 from app.sessions.export.html_blocks import (
     MAX_OPEN_CHARACTERS,
     MAX_OPEN_LINES,
@@ -36,9 +37,8 @@ from app.sessions.export.walk import (
     unchanged,
     write,
 )
-from app.sessions.log import SessionLog
-from app.sessions.stats import Stats
-from app.sessions.tree import is_leaf_mark
+from app.sessions.session_log import SessionLog
+from app.sessions.stats import SessionCounts
 from app.values.content import Content, Image, Text, Thinking, ToolCall, UnknownContent, text_of
 from app.values.entries import (
     CustomEntry,
@@ -149,7 +149,7 @@ class _PageBody:
     def facts(self) -> str:
         log = self._log
         stats = log.stats()
-        used = Stats()
+        used = SessionCounts()
         used.add_all([*self._changed.values()])
         models = dict.fromkeys(
             entry.message.model

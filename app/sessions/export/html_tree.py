@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from html import escape
 
+from app.sessions.entry_tree import is_leaf_mark
 from app.sessions.export.text import clean
-from app.sessions.log import SessionLog
-from app.sessions.tree import is_leaf_mark
+from app.sessions.session_log import SessionLog
 from app.values.entries import Entry
 
 ShowRow = Callable[[Entry], str]

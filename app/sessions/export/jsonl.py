@@ -4,7 +4,7 @@ import msgspec
 
 from app.sessions.export.walk import ChangeEntry, unchanged
 from app.sessions.fork import as_chain
-from app.sessions.log import SessionLog
+from app.sessions.session_log import SessionLog
 from app.values.codec import encode
 from app.values.wire import now_iso
 

@@ -15,7 +15,7 @@ from app.sessions.export.walk import (
     unchanged,
     write,
 )
-from app.sessions.log import SessionLog
+from app.sessions.session_log import SessionLog
 from app.values.content import Image, Text, Thinking, ToolCall, UnknownContent, text_of
 from app.values.entries import ModelChangeEntry
 from app.values.messages import (

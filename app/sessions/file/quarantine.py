@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from app.sessions.file.reading import BadLine
+from app.sessions.file.session_reader import BadLine
 from app.sessions.ids import sidecar
 from app.values.codec import decode_json, encode_json
 from app.values.wire import now_iso

@@ -16,12 +16,12 @@ from app.sessions.file.lock import holder_of, name_of, try_lock
 from tools.files.private import last_resort_folder, last_resort_path
 from tools.files.replacing import sync_folder
 
-Sync = Literal["off", "turn", "entry"]
-SyncPolicy = Callable[[], Sync]
+SyncTiming = Literal["off", "turn", "entry"]
+SyncPolicy = Callable[[], SyncTiming]
 """Returns when writes are forced onto the disk; called at each write, since the setting may change."""
 
 
-def at_turn_end() -> Sync:
+def at_turn_end() -> SyncTiming:
     return "turn"
 
 

@@ -16,13 +16,14 @@ from pathlib import Path
 
 import msgspec
 
+from app.sessions.context_projection import milliseconds
 from app.sessions.errors import SessionError, error_text
-from app.sessions.file.reading import read_header
+from app.sessions.file.session_reader import read_header
 from app.sessions.folders import session_files
 from app.sessions.ids import recency_key
 from app.sessions.index.excerpts import SearchTerm, excerpt, parse_query, plain_excerpt, with_word_breaks
-from app.sessions.index.lines_read import FileRewritten, TextCollector, read_lines, text_at
-from app.sessions.index.listed import SessionHit, SessionSummary
+from app.sessions.index.line_reader import FileRewritten, TextCollector, read_lines, text_at
+from app.sessions.index.list_values import SessionHit, SessionSummary
 from app.sessions.index.session_line import read_line
 from app.sessions.index.summary import SearchableText, SessionDigest, storable
 from app.sessions.index.usage import (
@@ -36,7 +37,6 @@ from app.sessions.index.usage import (
     UsageTally,
     day_of,
 )
-from app.sessions.projection import milliseconds
 
 INDEX_NAME = ".index.sqlite"
 _VERSION = 5

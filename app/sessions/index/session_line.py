@@ -6,8 +6,8 @@ from typing import Annotated, Any
 
 import msgspec
 
-from app.sessions.file.reading import is_blank, is_header, read_entry
-from app.sessions.projection import milliseconds
+from app.sessions.context_projection import milliseconds
+from app.sessions.file.session_reader import is_blank, is_header, read_entry
 from app.values.entries import Entry, MessageEntry, UnknownEntry
 from app.values.wire import to_wire
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, assert_never
 
 import msgspec
 
-from app.sessions.tree import one_line
+from app.sessions.entry_tree import one_line
 from app.values.content import text_of
 from app.values.entries import (
     BranchSummaryEntry,
@@ -91,7 +91,7 @@ class SessionDigest(msgspec.Struct, kw_only=True):
             if role in ("user", "assistant"):
                 self.modified = max(self.modified, line.message_time or line.time)
             if role == "user" and self.first_prompt is None:
-                from app.sessions.file.reading import read_entry  # noqa: PLC0415  (what reads is large; the page asks for a title only)
+                from app.sessions.file.session_reader import read_entry  # noqa: PLC0415  (what reads is large; the page asks for a title only)
 
                 entry = read_entry(data)
                 if isinstance(entry, MessageEntry) and isinstance(entry.message, UserMessage):

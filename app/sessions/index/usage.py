@@ -91,18 +91,18 @@ class UsageGroup(msgspec.Struct, frozen=True, kw_only=True):
     used: UsageSum
 
 
-def matching(parts: Iterable[UsagePart], within: Sequence[GroupFilter]) -> list[UsagePart]:
+def matching_parts(parts: Iterable[UsagePart], within: Sequence[GroupFilter]) -> list[UsagePart]:
     return [part for part in parts if all(_id(part, by) == id_ for by, id_ in within)]
 
 
-def total(parts: Iterable[UsagePart]) -> UsageSum:
+def sum_parts(parts: Iterable[UsagePart]) -> UsageSum:
     whole = UsageSum()
     for part in parts:
         whole.add(part.used)
     return whole
 
 
-def grouped(parts: Iterable[UsagePart], by: Grouping) -> list[UsageGroup]:
+def group_usage(parts: Iterable[UsagePart], by: Grouping) -> list[UsageGroup]:
     """Groups usage: days newest first, all other groups by cost."""
     groups: dict[str, UsageGroup] = {}
     for part in parts:
@@ -115,7 +115,7 @@ def grouped(parts: Iterable[UsagePart], by: Grouping) -> list[UsageGroup]:
     return sorted(groups.values(), key=lambda found: (-found.used.cost, -found.used.tokens, found.id))
 
 
-def since(parts: Iterable[UsagePart], days: int, today: date) -> list[UsagePart]:
+def recent_parts(parts: Iterable[UsagePart], days: int, today: date) -> list[UsagePart]:
     """Returns the usage of the last `days` days, including today."""
     first = (today - timedelta(days=days - 1)).isoformat()
     return [part for part in parts if part.day != UNKNOWN and part.day >= first]

@@ -66,7 +66,7 @@ class ScreenUi(msgspec.Struct):
     async def select(self, title: str, options: Sequence[str], *, timeout: float | None = None) -> str | None:
         if self.is_busy():
             return await _within(timeout, self.beside("select", title, "", options), None)
-        from app.tui.features.asking import select  # noqa: PLC0415
+        from app.tui.features.shared_dialogs import select  # noqa: PLC0415
 
         self.asked(title)
         return await _within(timeout, select(self.ask, title, options), None)
@@ -83,7 +83,7 @@ class ScreenUi(msgspec.Struct):
     async def input(self, title: str, placeholder: str = "", *, timeout: float | None = None) -> str | None:
         if self.is_busy() and not await _within(timeout, self.beside("open", title, placeholder), None):
             return None
-        from app.tui.features.asking import ask_text  # noqa: PLC0415
+        from app.tui.features.shared_dialogs import ask_text  # noqa: PLC0415
 
         self.asked(title)
         return await _within(timeout, ask_text(self.ask, title, placeholder=placeholder), None)

@@ -8,9 +8,9 @@ from typing import Any
 
 from textual.binding import Binding
 
-from app.tui.keys.keymap import KeyMap, KeyPlace, keys_of, place
-from app.tui.keys.page_keys import PageKey, bindings
-from app.tui.keys.verb_words import words_of
+from app.tui.keys.keymap import KeyMap, KeyPlace, key_place, keys_of
+from app.tui.keys.page_keys import PageKey, textual_bindings
+from app.tui.keys.verb_words import describe_verb
 from widgets.editor.prompt import PromptEditor
 from widgets.editor.vi.keys import BINDINGS as VI_KEYS
 from widgets.key_labels import NO_KEY, key_label, key_name
@@ -20,11 +20,11 @@ from widgets.transcript.searching.search_bar import SearchBar
 from widgets.transcript.view import Transcript
 
 _ON_THE_PAGE: tuple[KeyPlace, ...] = (
-    place("the editor", PromptEditor.BINDINGS),
-    place("the transcript's blocks", Transcript.BINDINGS),
-    place("the search in the transcript", SearchBar.BINDINGS),
-    place("waiting messages", QueueView.BINDINGS),
-    place("vi's normal and visual mode", VI_KEYS),
+    key_place("the editor", PromptEditor.BINDINGS),
+    key_place("the transcript's blocks", Transcript.BINDINGS),
+    key_place("the search in the transcript", SearchBar.BINDINGS),
+    key_place("waiting messages", QueueView.BINDINGS),
+    key_place("vi's normal and visual mode", VI_KEYS),
 )
 _EXTENSIONS = "Extensions"
 _NOT_OFFERED = {"app.interrupt", "app.clear", "app.palette", "tui.editor.closeCompletion", "transcript.leave"}
@@ -43,7 +43,7 @@ class ActionTable:
         """`page`: the page's own keys; `commands`: returns all slash commands with descriptions;
         `screens`: returns the keys of all screens; `hints`: argument names of commands."""
         self.hints = hints
-        self._page = bindings(page)
+        self._page = textual_bindings(page)
         self._verbs = {key.id: key.verb for key in page if key.verb}
         self._screens = screens
         self.command_names = commands
@@ -55,7 +55,7 @@ class ActionTable:
     @cached_property
     def places(self) -> tuple[KeyPlace, ...]:
         """Every place with key bindings, in the order of the list of keys."""
-        return (place("the page", self._page), *_ON_THE_PAGE, *self._screens())
+        return (key_place("the page", self._page), *_ON_THE_PAGE, *self._screens())
 
     def key_rows(self) -> list[ActionRow]:
         """Returns the rows of the list of keys; an action of several places has one row, at its first
@@ -109,7 +109,7 @@ class ActionTable:
     def told(self, binding: Binding) -> str:
         """Returns the description of a binding's action."""
         verb = self._verbs.get(binding.id or "")
-        return words_of(verb) if verb else binding.description
+        return describe_verb(verb) if verb else binding.description
 
     def keys_of(self, action: str) -> tuple[str, ...]:
         """Returns an action's keys in Textual's spelling; if several places have the action, those of
@@ -132,6 +132,6 @@ class ActionTable:
 
     def _near_and_far(self) -> Iterator[KeyPlace]:
         """Yields the places, those of the page first, so that most lookups load no screen."""
-        yield place("the page", self._page)
+        yield key_place("the page", self._page)
         yield from _ON_THE_PAGE
         yield from self.places

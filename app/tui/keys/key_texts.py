@@ -10,7 +10,7 @@ from app.values.messages import AssistantMessage
 from widgets.editor.prompt import PromptEditor
 from widgets.status.queue import QueueView
 
-PLACEHOLDER = "Ask anything · / commands · @ files · ! shell"
+EDITOR_PLACEHOLDER = "Ask anything · / commands · @ files · ! shell"
 READ_ONLY = "Read-only · /clone goes on in a copy"
 KeyOf = Callable[[str], str]
 """Returns the label of an action's key; empty if it has none."""
@@ -52,7 +52,7 @@ class KeyTexts(msgspec.Struct):
     def tell_of_session(self) -> None:
         """Updates the editor's placeholder when another session is shown."""
         palette = self.key_of("app.palette")
-        invites = READ_ONLY if self.is_read_only() else PLACEHOLDER
+        invites = READ_ONLY if self.is_read_only() else EDITOR_PLACEHOLDER
         self.editor.surface.placeholder = f"{invites} · {palette} everything" if palette else invites
         self.editor.refresh()
 

@@ -19,7 +19,7 @@ _MODIFIERS = ("alt", "ctrl", "shift", "super")
 """The modifiers, in the order of Textual's key names."""
 
 
-_GUARDED = "app.approval."
+_APPROVAL_PREFIX = "app.approval."
 """The prefix of actions that answer questions, which may not be bound to keys that type text."""
 _FUNCTION_KEY = late(r"(shift\+)?f\d+")
 
@@ -57,7 +57,7 @@ class KeyMap(msgspec.Struct, frozen=True, kw_only=True):
     """By action id: another action at the same place that has the same key."""
 
 
-def place(title: str, *groups: Iterable[BindingType]) -> KeyPlace:
+def key_place(title: str, *groups: Iterable[BindingType]) -> KeyPlace:
     found = [binding for group in groups for binding in group if isinstance(binding, Binding)]
     return KeyPlace(title=title, bindings=tuple(binding for binding in found if binding.id))
 
@@ -83,7 +83,7 @@ def read_keymap(file: Path, places: Sequence[KeyPlace]) -> KeyMap:
             problems.append(f"{file}: unknown action '{action}'; /hotkeys lists all actions")
         elif chosen is None:
             problems.append(f"{file}: {action}: give a key, a list of keys, or [] for none")
-        elif action.startswith(_GUARDED) and (writing := _writing(chosen)):
+        elif action.startswith(_APPROVAL_PREFIX) and (writing := _writing(chosen)):
             problems.append(
                 f"{file}: {action}: {writing} types text; use a key with ctrl or alt, or an F key"
             )
@@ -103,7 +103,7 @@ def keys_of(binding: Binding, own: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(key.strip() for key in keys.split(",") if key.strip() != NO_KEY)
 
 
-def bind(file: Path, action: str, key: str | None) -> None:
+def bind_key(file: Path, action: str, key: str | None) -> None:
     """Binds an action to this key only; None restores its default keys. Raises `FileError` or
     `JsonSyntaxError`."""
     text = read_text(file) or "{}\n"
@@ -114,13 +114,13 @@ def _keys(value: Any) -> str | None:
     """Converts a JSON value to keys: `ctrl+k`, a list of keys, or an empty list; None if it is
     invalid."""
     if isinstance(value, str) and value.strip():
-        return spelled(value)
+        return textual_spelling(value)
     if isinstance(value, list) and all(isinstance(key, str) and key.strip() for key in value):
-        return ",".join(spelled(key) for key in value) or NO_KEY
+        return ",".join(textual_spelling(key) for key in value) or NO_KEY
     return None
 
 
-def spelled(keys: str) -> str:
+def textual_spelling(keys: str) -> str:
     """Converts keys to Textual's spelling, from pi's `pageUp`, `shift+ctrl+p`, `shift+l` and
     `ctrl+]`, and chords such as `ctrl+x t`."""
     return " ".join(_one(key) for key in keys.split())

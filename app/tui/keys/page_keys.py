@@ -32,5 +32,5 @@ CLEAR = "app.clear"
 """The action that clears the editor; on every screen it also copies the selection."""
 
 
-def bindings(keys: Iterable[PageKey[Any]]) -> list[BindingType]:
+def textual_bindings(keys: Iterable[PageKey[Any]]) -> list[BindingType]:
     return [Binding(key.keys, f"act('{key.id}')", key.help, id=key.id, priority=key.is_first) for key in keys]

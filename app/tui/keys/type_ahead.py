@@ -16,9 +16,9 @@ from app.tui.tasks import Tasks
 from widgets.editor.line_input import LineInput
 from widgets.editor.prompt import PromptEditor
 
-PATIENCE = 0.25
+KEY_EFFECT_TIMEOUT = 0.25
 """Seconds to wait until a key opens its screen."""
-_LOOKS = 0.005
+_POLL_SECONDS = 0.005
 
 
 class QueueMarker(Message):
@@ -48,7 +48,7 @@ class TypeAhead:
         await self._begin(screens, tasks)
         top = self._app.screen
         if top not in screens:
-            end = asyncio.get_running_loop().time() + PATIENCE
+            end = asyncio.get_running_loop().time() + KEY_EFFECT_TIMEOUT
             while (
                 not top.is_mounted and asyncio.get_running_loop().time() < end
             ):  # until the screen receives keys
@@ -56,18 +56,18 @@ class TypeAhead:
             await self._pass()
 
     async def _begin(self, screens: list[Any], before: AbstractSet["asyncio.Task[Any]"]) -> None:
-        end = asyncio.get_running_loop().time() + PATIENCE
+        end = asyncio.get_running_loop().time() + KEY_EFFECT_TIMEOUT
         while list(self._app.screen_stack) == screens and asyncio.get_running_loop().time() < end:
             if not self._tasks.running - before:
                 return
-            await asyncio.sleep(_LOOKS)
+            await asyncio.sleep(_POLL_SECONDS)
 
     async def _pass(self) -> None:
         arrived = asyncio.Event()
         target = self._app.focused or self._app.screen
         target.call_later(target.post_message, QueueMarker(arrived))
         try:
-            async with asyncio.timeout(PATIENCE):
+            async with asyncio.timeout(KEY_EFFECT_TIMEOUT):
                 await arrived.wait()
         except TimeoutError:
             pass  # the widget was removed meanwhile

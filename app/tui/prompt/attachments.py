@@ -60,7 +60,7 @@ def draft_with(text: str, attachments: Sequence[Attachment]) -> UnsentPrompt:
     return _at_the_end(text, chips)
 
 
-def joined(drafts: Sequence[UnsentPrompt]) -> UnsentPrompt:
+def join_drafts(drafts: Sequence[UnsentPrompt]) -> UnsentPrompt:
     """Joins drafts to one, separated by blank lines, and keeps their chips."""
     texts: list[str] = []
     chips: dict[str, Chip] = {}

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from app.engine.core.model_choice import ModelChoice
-from app.engine.mcp.servers import McpServers
+from app.engine.mcp.session_servers import McpServers
 from app.engine.repository.repository_maps import RepositoryMaps
 from app.engine.session import Session
 from app.engine.user_runs.user_cells import UserCells

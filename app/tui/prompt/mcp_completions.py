@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Sequence
 
-from app.engine.mcp.servers import McpServers
+from app.engine.mcp.session_servers import McpServers
 from app.values.mcp_servers import PromptView
 from app.values.user_errors import UserError
 from tools.patterns import late
@@ -12,7 +12,7 @@ from widgets.completion.source import CompletionRequest, Completions, Suggestion
 from widgets.fuzzy import rank
 
 _AT = late(r"(?:^|(?<=[\s(\[{,;]))@([A-Za-z0-9_-]+):(\S*)$")
-_MOST = 100
+_MAX_SUGGESTIONS = 100
 
 
 class ResourceCompletions:
@@ -31,7 +31,7 @@ class ResourceCompletions:
             return
         server, typed = found[1], found[2]
         rows = [(uri, name) for each, uri, name in self._verbs.resources() if each == server]
-        fitting = [row for row, _ in rank(typed, rows, lambda row: f"{row[0]} {row[1]}")][:_MOST]
+        fitting = [row for row, _ in rank(typed, rows, lambda row: f"{row[0]} {row[1]}")][:_MAX_SUGGESTIONS]
         items = tuple(
             Suggestion(text=f"@{server}:{uri}", label=one_line(uri), detail=one_line(name))
             for uri, name in fitting
@@ -76,7 +76,7 @@ def _of(verbs: McpServers, prompt: PromptView) -> Arguments:
         start += f"{name}=" if is_named else ""
         return [
             Suggestion(text=f"{start}{one_line(each)}", label=one_line(each), kind="argument")
-            for each in values[:_MOST]
+            for each in values[:_MAX_SUGGESTIONS]
             if isinstance(each, str)
         ]
 

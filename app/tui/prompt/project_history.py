@@ -17,7 +17,7 @@ from tools.files.regular import read_regular
 from widgets.completion.frecency import Frecency
 from widgets.editor.chips import ImageChip, UnsentPrompt
 
-LONGEST = 1_000_000
+MAX_PROMPT_BYTES = 1_000_000
 """The maximum size in bytes of a saved prompt."""
 
 
@@ -62,7 +62,7 @@ class ProjectHistory:
         if draft.is_empty or not self._most():
             return
         line = msgspec.json.encode(without_images(draft)) + b"\n"
-        if len(line) > LONGEST:
+        if len(line) > MAX_PROMPT_BYTES:
             return
         try:
             self._prompts.parent.mkdir(parents=True, exist_ok=True)

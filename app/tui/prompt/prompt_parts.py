@@ -14,7 +14,7 @@ from app.tui.page_parts import PageParts
 from app.tui.page_protocols import FindProgram
 from app.tui.prompt.completions import LoadedExtensions, arguments_of, popup_for
 from app.tui.prompt.project_history import ProjectHistory
-from app.tui.prompt.sending import Sending
+from app.tui.prompt.sending import PromptSender
 from app.tui.prompt.unsent_draft import UnsentDraft
 from widgets.completion.popup import CompletionPopup
 
@@ -57,10 +57,10 @@ class PromptParts:
         may_begin: Callable[[], Awaitable[object]],
         run_slash: Callable[[str], Awaitable[bool]],
         note: Callable[[str], Awaitable[str]],
-    ) -> Sending:
+    ) -> PromptSender:
         """Returns the part that sends prompts. `run_slash` and `note`: the features' commands and notes."""
         session, page = self._assembled.session, self._page
-        return Sending(
+        return PromptSender(
             session,
             session.cells,
             page.editor,

@@ -7,7 +7,7 @@ import msgspec
 from app.agent.queues import QueuedMessage, QueueName
 from app.engine.session import Session
 from app.tui.page_protocols import ShowMessage
-from app.tui.prompt.attachments import attachment_of, draft_with, images_in, joined
+from app.tui.prompt.attachments import attachment_of, draft_with, images_in, join_drafts
 from app.values.content import text_of
 from widgets.editor.prompt import PromptEditor
 from widgets.status.queue import Kind, QueuedRow, QueueView
@@ -63,7 +63,7 @@ class QueuedMessages(msgspec.Struct, frozen=True):
             for message in messages
         ]
         own = self.editor.model.draft()
-        self.editor.restore(joined([*drafts, own] if not own.is_empty else drafts))
+        self.editor.restore(join_drafts([*drafts, own] if not own.is_empty else drafts))
 
     def remove(self, message_id: str) -> None:
         self.session.queues.remove(message_id)

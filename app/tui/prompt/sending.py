@@ -14,7 +14,7 @@ from app.tui.page_protocols import KeyLabel
 from app.tui.prompt.attachments import images_of
 from app.tui.prompt.unsent_draft import UnsentDraft
 from app.tui.status.status_lines import StatusLines
-from app.tui.tasks import words_of
+from app.tui.tasks import failure_text_of
 from app.tui.transcript.presenter import Presenter
 from app.values.content import Image
 from app.values.user_errors import UserError
@@ -27,7 +27,7 @@ _COMMAND = late(r"/([A-Za-z][\w:-]*)(?=\s|$)")
 """Matches a slash command; a path has more slashes or a dot."""
 _CELL = late(r"\$\$?(?:\s+|$)")
 """Matches the prefix of a Python cell: a dollar followed by a blank, unlike `$HOME` or `$5`."""
-_USUAL_ELSEWHERE = {
+_OTHER_AGENTS_ALIASES = {
     **{"q": "quit", "config": "settings", "vi": "settings", "vim": "settings"},
     **{"share": "export", "history": "resume", "sessions": "resume", "rewind": "tree"},
 }
@@ -41,7 +41,7 @@ DeliverWhenBusy = Literal["steer", "follow_up"]
 """How a prompt is delivered while the agent works: into the current run or after it."""
 
 
-class Sending(msgspec.Struct, frozen=True):
+class PromptSender(msgspec.Struct, frozen=True):
     """Sends the text of one editor to one session."""
 
     session: Session
@@ -101,7 +101,7 @@ class Sending(msgspec.Struct, frozen=True):
             with self.unsent.on_its_way(text, images, how):
                 await self.session.prompt(text, images, while_running=how)
         except UserError as problem:
-            self.presenter.note(words_of(problem, self.key_label), NoteKind.ERROR)
+            self.presenter.note(failure_text_of(problem, self.key_label), NoteKind.ERROR)
             self._give_back(draft)
 
     async def prompt(self, text: str, images: tuple[Image, ...] = ()) -> None:
@@ -109,7 +109,7 @@ class Sending(msgspec.Struct, frozen=True):
         try:
             await self.session.prompt(text, images, while_running="steer")
         except UserError as problem:
-            self.presenter.note(words_of(problem, self.key_label), NoteKind.ERROR)
+            self.presenter.note(failure_text_of(problem, self.key_label), NoteKind.ERROR)
             self._give_back(UnsentPrompt(text=text))
 
     def _here(self, text: str) -> str:
@@ -127,7 +127,7 @@ class Sending(msgspec.Struct, frozen=True):
         names = [name for name, _ in self.command_names()]
         if found is None or found[1] in names:
             return None
-        usual = [_USUAL_ELSEWHERE[found[1]]] if found[1] in _USUAL_ELSEWHERE else []
+        usual = [_OTHER_AGENTS_ALIASES[found[1]]] if found[1] in _OTHER_AGENTS_ALIASES else []
         near = usual or difflib.get_close_matches(found[1], names, 1)
         meant = f" Did you mean /{near[0]}?" if near else " /help lists them."
         return f"There is no command /{found[1]}.{meant} Put a word in front to send it to the model."
@@ -149,7 +149,7 @@ class Sending(msgspec.Struct, frozen=True):
         except UserError as problem:
             if is_first:
                 own.end(None)
-            self.presenter.note(words_of(problem, self.key_label), NoteKind.ERROR)
+            self.presenter.note(failure_text_of(problem, self.key_label), NoteKind.ERROR)
             self._give_back(UnsentPrompt(text=text))
         self.status.say_what_runs()
 
@@ -163,7 +163,7 @@ class Sending(msgspec.Struct, frozen=True):
         try:
             await self.cells.run(code, exclude=exclude)
         except UserError as problem:
-            self.presenter.note(words_of(problem, self.key_label), NoteKind.ERROR)
+            self.presenter.note(failure_text_of(problem, self.key_label), NoteKind.ERROR)
             self._give_back(UnsentPrompt(text=text))
         self.status.say_what_runs()
 

@@ -31,9 +31,9 @@ from tools.amounts import elapsed, tokens
 
 CHARACTERS_PER_TOKEN = 4
 """The estimated characters per token, until the provider reports its count."""
-LEAST_TOKENS = 100
+MIN_SHOWN_TOKENS = 100
 """The token count shown for an answer that has just begun."""
-Phase = Literal[
+ActivityPhase = Literal[
     "",
     "working",
     "waiting",
@@ -47,7 +47,7 @@ Phase = Literal[
 ]
 
 
-_BEGINS: tuple[tuple[type[Event], Phase], ...] = (
+_BEGINS: tuple[tuple[type[Event], ActivityPhase], ...] = (
     (AgentStart, "working"),
     (ProviderRequestPrepared, "waiting"),
     (MessageEnd, "working"),
@@ -57,7 +57,7 @@ _BEGINS: tuple[tuple[type[Event], Phase], ...] = (
     (DiagnosticsStart, "checking"),
     (DiagnosticsEnd, "working"),
 )
-_ARRIVES: tuple[tuple[type[BlockEvent], Phase], ...] = (
+_ARRIVES: tuple[tuple[type[BlockEvent], ActivityPhase], ...] = (
     (TextDelta, "writing"),
     (ThinkingDelta, "thinking"),
     (ToolCallStart, "calling"),
@@ -85,7 +85,7 @@ class _ToolAtWork(msgspec.Struct, frozen=True):
     since: float
 
 
-class Activity:
+class ActivityTracker:
     """Tracks the activity of one session."""
 
     def __init__(
@@ -102,7 +102,7 @@ class Activity:
         self._provider = provider
         self._call = call
         self._key_told = key_label
-        self.phase: Phase = ""
+        self.phase: ActivityPhase = ""
         self._since = 0.0
         self._tools: dict[str, _ToolAtWork] = {}
         self._asked: dict[str, float] = {}
@@ -151,7 +151,9 @@ class Activity:
             self.rest()
         else:
             self._note_request(event)
-            phase: Phase | None = next((phase for kind, phase in _BEGINS if isinstance(event, kind)), None)
+            phase: ActivityPhase | None = next(
+                (phase for kind, phase in _BEGINS if isinstance(event, kind)), None
+            )
             if isinstance(event, MessageEnd) and not isinstance(event.message, AssistantMessage):
                 phase = None
             if phase is not None:
@@ -203,14 +205,16 @@ class Activity:
         self._retry = self._silence = None
         self._enter("")
 
-    def _enter(self, phase: Phase) -> None:
+    def _enter(self, phase: ActivityPhase) -> None:
         if phase != self.phase:
             self.phase = phase
             self._since = self._clock()
 
     def _count(self, event: MessageUpdate) -> None:
         part = event.assistant_message_event
-        phase: Phase | None = next((phase for kind, phase in _ARRIVES if isinstance(part, kind)), None)
+        phase: ActivityPhase | None = next(
+            (phase for kind, phase in _ARRIVES if isinstance(part, kind)), None
+        )
         if phase is None:
             return
         if isinstance(part, TextDelta | ThinkingDelta | ToolCallDelta):
@@ -236,7 +240,7 @@ class Activity:
         if not self.phase:
             return ActivityStatus()
         figures = _time(now - self._began())
-        if (count := max(self._counted, self._characters // CHARACTERS_PER_TOKEN)) >= LEAST_TOKENS:
+        if (count := max(self._counted, self._characters // CHARACTERS_PER_TOKEN)) >= MIN_SHOWN_TOKENS:
             figures += (f"↓ {tokens(count)}",)
         return ActivityStatus(what=self._words(now), figures=figures, hints=self._stops())
 

@@ -7,14 +7,14 @@ from typing import Any, assert_never
 import msgspec
 
 from app.engine.session import Session
-from app.engine.state import State
+from app.engine.session_state import SessionState
 from app.resources.settings.settings_display import SegmentLook
 from app.sessions.index.summary import title_from_entries, title_from_prompt
 from app.values.models import Model
 from app.values.todos import count_closed
 from app.values.usage import format_dollars
 from tools.amounts import percentage, tokens
-from widgets.line import plain
+from widgets.line import plain_line
 from widgets.status.segments import Segment
 
 _WIDE = 120
@@ -42,7 +42,7 @@ class FooterContext(msgspec.Struct, frozen=True, kw_only=True):
     """The user's prompts that begin in the visible part of the transcript."""
 
 
-def footer(
+def footer_segments(
     session: Session, around: FooterContext, wanted: Sequence[str], looks: Mapping[Any, SegmentLook] = {}
 ) -> list[Segment]:
     """Returns the wanted segments in their order; model and thinking level are at the right edge."""
@@ -73,12 +73,12 @@ def _shows(look: SegmentLook, session: Session, around: FooterContext) -> bool:
             assert_never(look.show)
 
 
-def _path(session: Session, state: State, around: FooterContext) -> list[Segment]:
+def _path(session: Session, state: SessionState, around: FooterContext) -> list[Segment]:
     text = short_path(session.cwd, around.home)
     return [Segment(id="path", text=text, short=session.cwd.name, importance=6)]
 
 
-def _git(session: Session, state: State, around: FooterContext) -> list[Segment]:
+def _git(session: Session, state: SessionState, around: FooterContext) -> list[Segment]:
     branch, star, _ = around.git.partition("*")
     short = _cut(branch, 16) + star  # the star is never cut
     return [Segment(id="git", text=around.git, short=short, importance=5)]
@@ -88,12 +88,12 @@ def _cut(text: str, limit: int) -> str:
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
 
 
-def _name(session: Session, state: State, around: FooterContext) -> list[Segment]:
+def _name(session: Session, state: SessionState, around: FooterContext) -> list[Segment]:
     name = state.name or ""
     return [Segment(id="session", text=_cut(name, 40), short=_cut(name, 12), importance=3)]
 
 
-def _tokens(session: Session, state: State, around: FooterContext) -> list[Segment]:
+def _tokens(session: Session, state: SessionState, around: FooterContext) -> list[Segment]:
     usage = session.stats.usage
     parts = [
         f"↑{tokens(usage.input)}" if usage.input else "",
@@ -102,50 +102,50 @@ def _tokens(session: Session, state: State, around: FooterContext) -> list[Segme
     return [Segment(id="tokens", text=" ".join(filter(None, parts)), importance=4)]
 
 
-def _cache_read(session: Session, state: State, around: FooterContext) -> list[Segment]:
+def _cache_read(session: Session, state: SessionState, around: FooterContext) -> list[Segment]:
     count = session.stats.usage.cache_read
     return [Segment(id="cacheRead", text=f"cache ↑{tokens(count)}" if count else "", importance=2)]
 
 
-def _cache_write(session: Session, state: State, around: FooterContext) -> list[Segment]:
+def _cache_write(session: Session, state: SessionState, around: FooterContext) -> list[Segment]:
     count = session.stats.usage.cache_write
     return [Segment(id="cacheWrite", text=f"cache ↓{tokens(count)}" if count else "", importance=1)]
 
 
-def _cost(session: Session, state: State, around: FooterContext) -> list[Segment]:
+def _cost(session: Session, state: SessionState, around: FooterContext) -> list[Segment]:
     total = session.stats.usage.cost.total
     return [Segment(id="cost", text=format_dollars(total) if total else "", importance=5)]
 
 
-def _queue(session: Session, state: State, around: FooterContext) -> list[Segment]:
+def _queue(session: Session, state: SessionState, around: FooterContext) -> list[Segment]:
     count = state.waiting_count
     return [Segment(id="queue", text=f"{count} waiting" if count else "", tone="accent", importance=7)]
 
 
-def _jobs(session: Session, state: State, around: FooterContext) -> list[Segment]:
+def _jobs(session: Session, state: SessionState, around: FooterContext) -> list[Segment]:
     running = state.running_jobs
     text = f"{running} job{'s' if running > 1 else ''}" if running else ""
     return [Segment(id="jobs", text=text, tone="accent", importance=7)]
 
 
-def _todos(session: Session, state: State, around: FooterContext) -> list[Segment]:
+def _todos(session: Session, state: SessionState, around: FooterContext) -> list[Segment]:
     closed, total = count_closed(session.todos.phases)
     text = f"{closed}/{total} done" if closed < total else ""
     return [Segment(id="todos", text=text, tone="accent", importance=6)]
 
 
-def _session_id(session: Session, state: State, around: FooterContext) -> list[Segment]:
+def _session_id(session: Session, state: SessionState, around: FooterContext) -> list[Segment]:
     whole = state.session_id
     return [Segment(id="sessionId", text=whole, short=whole[-8:], tone="dim", importance=1)]
 
 
-def _indexing(session: Session, state: State, around: FooterContext) -> list[Segment]:
+def _indexing(session: Session, state: SessionState, around: FooterContext) -> list[Segment]:
     """Shows the progress while the repository map is built."""
     done = around.indexing
     return [Segment(id="indexing", text=f"indexing {done[0]:,}/{done[1]:,}" if done else "", importance=3)]
 
 
-def _context(session: Session, state: State, around: FooterContext) -> list[Segment]:
+def _context(session: Session, state: SessionState, around: FooterContext) -> list[Segment]:
     context = session.context_usage()
     if context is None or context.tokens is None or not context.tokens:
         return []
@@ -164,14 +164,14 @@ def _context(session: Session, state: State, around: FooterContext) -> list[Segm
     ]
 
 
-def _model(session: Session, state: State, around: FooterContext) -> list[Segment]:
+def _model(session: Session, state: SessionState, around: FooterContext) -> list[Segment]:
     model = state.model
     if model is None:
         return [Segment(id="model", text="no model", tone="warning", importance=9, is_right=True)]
     return [Segment(id="model", text=model.id, tone="text", importance=9, is_right=True)]
 
 
-def _thinking(session: Session, state: State, around: FooterContext) -> list[Segment]:
+def _thinking(session: Session, state: SessionState, around: FooterContext) -> list[Segment]:
     model, level = state.model, state.thinking
     if model is None or not model.reasoning:
         return []
@@ -179,7 +179,7 @@ def _thinking(session: Session, state: State, around: FooterContext) -> list[Seg
     return [Segment(id="thinking", text=text, importance=5, is_right=True)]
 
 
-def _permissions(session: Session, state: State, around: FooterContext) -> list[Segment]:
+def _permissions(session: Session, state: SessionState, around: FooterContext) -> list[Segment]:
     """Shows the permission mode, if the user can be asked."""
     if not state.asks_person:
         return []
@@ -190,7 +190,7 @@ def _permissions(session: Session, state: State, around: FooterContext) -> list[
     return [Segment(id="permissions", text=text, tone=tone, importance=7, is_right=True)]
 
 
-_SEGMENTS: dict[str, Callable[[Session, State, FooterContext], list[Segment]]] = {
+_SEGMENTS: dict[str, Callable[[Session, SessionState, FooterContext], list[Segment]]] = {
     "path": _path,
     "git": _git,
     "session": _name,
@@ -219,12 +219,12 @@ _SEGMENTS: dict[str, Callable[[Session, State, FooterContext], list[Segment]]] =
 }
 
 
-def header(session: Session, around: FooterContext) -> list[Segment]:
+def header_segments(session: Session, around: FooterContext) -> list[Segment]:
     """Returns the header's segments: the session's topic unless it is visible below; at the right its
     branch, cost and particulars."""
     state = session.state
     model = state.model
-    title = plain(state.name or _first_prompt(session, around))
+    title = plain_line(state.name or _first_prompt(session, around))
     cost = session.stats.usage.cost.total
     segments = [
         Segment(

@@ -13,7 +13,7 @@ from app.assembly.assembled_session import AssembledSession
 from app.engine.session import Session
 from app.tui.page_protocols import KeyLabel
 from app.tui.status import header_and_footer as bars
-from app.tui.status.activity import Activity
+from app.tui.status.activity import ActivityTracker
 from app.values.content import ToolCall
 from app.values.events import (
     AgentSettled,
@@ -55,10 +55,10 @@ from widgets.status.footer import StatusFooter
 from widgets.status.header import StatusHeader
 from widgets.status.segments import Segment
 
-BEATS_A_SECOND = 4
-BEAT, ELAPSED_BEAT = 1 / BEATS_A_SECOND, 1.0
+UPDATES_PER_SECOND = 4
+BEAT, ELAPSED_BEAT = 1 / UPDATES_PER_SECOND, 1.0
 """Seconds between two updates: with an animated indicator, and with elapsed times only."""
-_TELLS_NOTHING = (
+_EVENTS_WITHOUT_EFFECT = (
     AnswerInterrupted,
     TurnStart,
     TurnEnd,
@@ -81,10 +81,10 @@ _TELLS_NOTHING = (
     ExtensionError,
 )
 """Events that do not change header and footer."""
-FRAMES = "◐◓◑◒"
+ACTIVITY_FRAMES = "◐◓◑◒"
 """The frames of the activity indicator."""
-STILL = "●"
-WAITS = "?"
+STILL_FRAME = "●"
+WAITING_MARK = "?"
 _LEFT_TO_HEADER = {"session", "cost"}
 
 
@@ -114,7 +114,9 @@ class StatusLines:
         self._maps = assembled.session.repository
         self._indexing: tuple[int, int] | None = None
         self._clock = clock
-        self._activity = Activity(clock=clock, provider=self._provider, call=self._call, key_label=key_label)
+        self._activity = ActivityTracker(
+            clock=clock, provider=self._provider, call=self._call, key_label=key_label
+        )
         self._beats: Timer | None = None
         self._beat = 0
         editor.follows_up = lambda: (
@@ -145,7 +147,7 @@ class StatusLines:
         elif isinstance(event, QuestionAsked):
             self._show_rule()
             return
-        elif not has_changed and isinstance(event, _TELLS_NOTHING):
+        elif not has_changed and isinstance(event, _EVENTS_WITHOUT_EFFECT):
             return
         self.refresh_all()
 
@@ -197,9 +199,9 @@ class StatusLines:
         names: tuple[str, ...] = wanted.segments
         if self._header.display:
             names = tuple(name for name in names if name not in _LEFT_TO_HEADER)
-        own = bars.footer(self._session, around, names, wanted.looks)
+        own = bars.footer_segments(self._session, around, names, wanted.looks)
         self._footer.show([*own, *(segment for segment in self._extensions.values() if segment.text)])
-        self._header.show(bars.header(self._session, around))
+        self._header.show(bars.header_segments(self._session, around))
 
     def prompts_moved(self, prompts: tuple[str, ...]) -> None:
         """Updates the header when other prompts become visible, which it need not repeat."""
@@ -249,7 +251,13 @@ class StatusLines:
         if not told.what:
             return RuleText()
         moves = self._is_animated
-        mark = WAITS if told.is_waiting_for_person else FRAMES[self._beat % len(FRAMES)] if moves else STILL
+        mark = (
+            WAITING_MARK
+            if told.is_waiting_for_person
+            else ACTIVITY_FRAMES[self._beat % len(ACTIVITY_FRAMES)]
+            if moves
+            else STILL_FRAME
+        )
         return RuleText(told.what, " · ".join(told.figures), mark, told.hints)
 
     @property
@@ -271,7 +279,7 @@ class StatusLines:
     def _next_beat(self) -> None:
         """Redraws the editor's border, and once a second the elapsed times in the transcript."""
         self._beat += 1
-        if not self._is_animated or self._beat % BEATS_A_SECOND == 0:
+        if not self._is_animated or self._beat % UPDATES_PER_SECOND == 0:
             self._tick()
         self._editor.surface.show_rule_text(self._rule())
         if not self._activity.is_on:
@@ -291,7 +299,7 @@ def _brief_silence(event: ProviderWaiting) -> str:
     return f"no output, stopped in {elapsed(event.seconds)}" if event.seconds else "silent"
 
 
-GIT_PATIENCE = 5.0
+GIT_TIMEOUT = 5.0
 _GIT_STATUS = ("status", "--porcelain=v2", "--branch", "--untracked-files=normal", "--ignore-submodules=all")
 
 
@@ -319,7 +327,7 @@ def _git_query(cwd: Path, home: Path, is_vouched: Callable[[], bool]) -> tuple[s
 
 async def _ask_git(command: GitCommand) -> str | None:
     try:
-        code, told = await command.ask(GIT_PATIENCE)
+        code, told = await command.ask(GIT_TIMEOUT)
     except OSError:
         return None  # too late, for example in a huge repository: the footer shows nothing
     return told.decode("utf-8", "replace") if code == 0 else None

@@ -3,8 +3,8 @@
 It follows the answer that ends a run; after a stopped run, it precedes the next prompt."""
 
 from app.tui.page_protocols import KeyLabel
-from app.undo.history import tally
-from app.undo.images import files_of
+from app.undo.change_records import files_of
+from app.undo.file_history import count_changes
 from app.values.entries import CustomEntry, Entry, MessageEntry
 from app.values.messages import AssistantMessage, Message, UserMessage
 from widgets.key_labels import format_hints
@@ -36,7 +36,7 @@ class ChangesLine:
     def rest(self) -> NoteBlock | None:
         """Returns a line with the changes not shown yet; None if there are none."""
         entries, self._since = self._since, []
-        counted = tally(entries)
+        counted = count_changes(entries)
         if not counted.files and not counted.unheld:
             return None
         parts = [counted.words] if counted.files else []

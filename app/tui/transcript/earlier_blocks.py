@@ -12,20 +12,20 @@ from app.values.messages import AssistantMessage, ToolResultMessage, UserMessage
 from widgets.transcript.blocks import Block
 from widgets.transcript.view import Transcript
 
-AT_ONCE = 2_000
+MAX_ENTRIES_AT_ONCE = 2_000
 """The maximum number of entries that are shown at once."""
-FIRST = 200
-"""The number of entries shown first if there are more than `AT_ONCE`."""
-SLICE = 200
+FIRST_ENTRIES = 200
+"""The number of entries shown first if there are more than `MAX_ENTRIES_AT_ONCE`."""
+ENTRIES_PER_SLICE = 200
 """The number of earlier entries added at a time."""
 _BEGINS_AFTER = 0.05
-_PAUSE = 0.004
+_SLICE_PAUSE_SECONDS = 0.004
 """Seconds between two slices, for keys and frames."""
 
 
 def first_of_end(entries: Sequence[Entry]) -> int:
     """Returns the index of the first entry to show."""
-    return turn_at(entries, len(entries) - FIRST) if len(entries) > AT_ONCE else 0
+    return turn_at(entries, len(entries) - FIRST_ENTRIES) if len(entries) > MAX_ENTRIES_AT_ONCE else 0
 
 
 def turn_at(entries: Sequence[Entry], at: int) -> int:
@@ -97,11 +97,11 @@ class EarlierBlocks:
         self._next = None
         if not self._transcript.is_attached:
             return
-        at = turn_at(self._entries, len(self._entries) - SLICE)
+        at = turn_at(self._entries, len(self._entries) - ENTRIES_PER_SLICE)
         self._transcript.arriving.put_before(self._drawn(self._entries[at:]))
         self._entries = self._entries[:at]
         if self._entries:
-            self._wait(_PAUSE)
+            self._wait(_SLICE_PAUSE_SECONDS)
 
     def _drawn(self, entries: Sequence[Entry]) -> list[Block]:
         """Returns the blocks of turns that precede others."""

@@ -9,13 +9,13 @@ from app.values.messages import AssistantMessage
 from widgets.transcript.blocks import NoteKind
 from widgets.transcript.view import Transcript
 
-Note = Callable[[str, NoteKind], str]
+AddNote = Callable[[str, NoteKind], str]
 
 
 class FailedAnswer:
     """Tracks the last failed answer and the display of its retries."""
 
-    def __init__(self, transcript: Transcript, renderers: Renderers, note: Note) -> None:
+    def __init__(self, transcript: Transcript, renderers: Renderers, note: AddNote) -> None:
         """`note` adds a message of bayou and returns its block id."""
         self._transcript, self._renderers, self._note = transcript, renderers, note
         self._message: AssistantMessage | None = None
@@ -63,7 +63,7 @@ class FailedAnswer:
         if block is None:
             self._told = self._note(words, NoteKind.ERROR)
         else:
-            self._transcript.add(replay.with_more_said(block, words))
+            self._transcript.add(replay.append_error_text(block, words))
 
     def _show_again(self) -> None:
         message, self._put_off = self._put_off, None
@@ -86,7 +86,7 @@ class FailedAnswer:
             self._take_note_away()
         self._told = None  # a retried one is removed above
         block = replay.reply_block(message.id, message, self._renderers)
-        shown = replay.passed_over(block, is_tried_again=is_tried_again) if block is not None else None
+        shown = replay.superseded_answer(block, is_tried_again=is_tried_again) if block is not None else None
         if shown is None:
             self._transcript.remove_block(message.id)
         else:

@@ -203,7 +203,7 @@ class Presenter:
             case EntryAppended():
                 self._show_entry(event.entry)
             case JobChanged(state="delivered") if told := self._untold.pop(event.job_id, None):
-                self._transcript.add(replay.told(told))
+                self._transcript.add(replay.mark_delivered(told))
             case (
                 AgentEnd()
                 | TurnStart()

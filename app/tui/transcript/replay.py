@@ -9,8 +9,8 @@ from app.agent.tool_results import ABORTED_TEXT, SKIPPED_TEXT, result_from_messa
 from app.compaction.summary import BRANCH_PREAMBLE
 from app.engine.files.file_diagnostics import MESSAGE_TYPE as DIAGNOSTICS
 from app.engine.files.file_diagnostics import problem_line
+from app.engine.files.file_restorer import RESTORE_MESSAGE_TYPE
 from app.engine.files.pending_changes import RESOLVED_MESSAGE_TYPE as RESOLVED
-from app.engine.files.restore import RESTORE_MESSAGE_TYPE
 from app.tui.transcript.cell_block import cell_block
 from app.tui.transcript.changes_line import ChangesLine
 from app.tui.transcript.renderers import Renderers
@@ -98,7 +98,7 @@ def blocks_of(
             continue
         for block in _blocks_of_entry(entry, renderers):
             if entry.id in followed and isinstance(block, ReplyBlock):
-                asked_again = passed_over(block, is_tried_again=followed[entry.id])
+                asked_again = superseded_answer(block, is_tried_again=followed[entry.id])
                 if asked_again is None:
                     continue
                 block = asked_again
@@ -111,11 +111,11 @@ def blocks_of(
                 calls[call.id] = (card_id(entry.id, call.id), call)
             while unlisted_providers:  # this answer came after the jobs' results, so the model had them
                 place = unlisted_providers.pop()
-                blocks[place] = told(blocks[place])
+                blocks[place] = mark_delivered(blocks[place])
         if (line := changed.behind(entry)) is not None:
             blocks.append(line)
     for place in unlisted_providers if goes_on else ():
-        blocks[place] = told(blocks[place])
+        blocks[place] = mark_delivered(blocks[place])
     return blocks
 
 
@@ -135,14 +135,14 @@ def _followed_failures(entries: Iterable[Entry], *, goes_on: bool) -> dict[str, 
     return found
 
 
-def with_more_said(block: ReplyBlock, words: str) -> ReplyBlock:
+def append_error_text(block: ReplyBlock, words: str) -> ReplyBlock:
     """Adds words to the error message of a failed answer."""
     failure = block.failure or ShownFailure(message="The request failed.")
     said = f"{failure.message.rstrip('.')}. {words}"
     return msgspec.structs.replace(block, failure=msgspec.structs.replace(failure, message=said))
 
 
-def passed_over(block: ReplyBlock, *, is_tried_again: bool) -> ReplyBlock | None:
+def superseded_answer(block: ReplyBlock, *, is_tried_again: bool) -> ReplyBlock | None:
     """Returns a failed answer without its actions; a retried one keeps only its text."""
     if not is_tried_again:
         failure = ShownFailure(message=block.failure.message) if block.failure else None
@@ -150,7 +150,7 @@ def passed_over(block: ReplyBlock, *, is_tried_again: bool) -> ReplyBlock | None
     return msgspec.structs.replace(block, state=ReplyState.ABORTED, failure=None) if block.parts else None
 
 
-def told(block: Block) -> Block:
+def mark_delivered(block: Block) -> Block:
     """Marks a job's result as delivered to the model."""
     return msgspec.structs.replace(block, label=DELIVERED)
 

@@ -16,7 +16,7 @@ from app.values.messages import BashExecutionMessage
 from widgets.transcript.blocks import CardState
 from widgets.transcript.view import Transcript
 
-MOST_KEPT = 20_000
+MAX_KEPT_CHARS = 20_000
 """The maximum number of characters kept of a running command's output."""
 
 
@@ -41,7 +41,7 @@ class RunningCommands:
 
     def hear(self, delta: str) -> None:
         if self._running is not None:
-            output = (self._running.output + delta)[-MOST_KEPT:]
+            output = (self._running.output + delta)[-MAX_KEPT_CHARS:]
             self._running = msgspec.structs.replace(self._running, output=output)
             self._draw(self._running, CardState.RUNNING)
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from app.engine.session import Session
-from app.sessions.log import SessionLog
+from app.sessions.session_log import SessionLog
 from app.values.content import text_of
 from app.values.entries import BranchSummaryEntry, MessageEntry
 from app.values.messages import UserMessage
@@ -11,7 +11,7 @@ from tools.results import Card, TextBlock
 from widgets.transcript.blocks import CardState, CustomBlock, CustomKind
 from widgets.transcript.view import Transcript
 
-_MOST = 60
+_MAX_PROMPT_CHARS = 60
 """The maximum number of characters of a branch's first prompt in its name."""
 
 
@@ -32,7 +32,11 @@ def _branch_name(log: SessionLog, summary: BranchSummaryEntry) -> str:
     for entry in own:
         if isinstance(entry, MessageEntry) and isinstance(entry.message, UserMessage):
             words = " ".join(text_of(entry.message.content).split())
-            return f"“{words if len(words) <= _MOST else words[: _MOST - 1] + '…'}”" if words else ""
+            return (
+                f"“{words if len(words) <= _MAX_PROMPT_CHARS else words[: _MAX_PROMPT_CHARS - 1] + '…'}”"
+                if words
+                else ""
+            )
     return ""
 
 

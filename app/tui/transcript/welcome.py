@@ -14,10 +14,10 @@ _TEXT = (
     "\n"
     "Three things to try, by number and enter:"
 )
-_MOST_LOOKED_AT = 200
+_MAX_FILES_LOOKED_AT = 200
 
 
-class FirstScreen:
+class WelcomeMessage:
     """The welcome message of one page, with numbered suggestions."""
 
     def __init__(self, session: Session, key_label: KeyLabel) -> None:
@@ -27,7 +27,7 @@ class FirstScreen:
 
     def block(self, sessions: Path) -> NoteBlock:
         """Returns the welcome block. `sessions`: the folder of this project's sessions."""
-        self._tries = tries_in(self._session.cwd)
+        self._tries = suggested_requests(self._session.cwd)
         return NoteBlock(
             id="welcome",
             mark="≈",
@@ -56,7 +56,7 @@ class FirstScreen:
         return tuple((pressed, does) for pressed, does in hints if pressed)
 
 
-def tries_in(cwd: Path) -> tuple[tuple[str, str], ...]:
+def suggested_requests(cwd: Path) -> tuple[tuple[str, str], ...]:
     """Returns three suggested requests that work in this folder."""
     names = _names(cwd)
     readable = next((name for name in names if name.lower().startswith("readme")), names[0] if names else "")
@@ -80,12 +80,12 @@ def _names(cwd: Path) -> list[str]:
     here: list[str] = []
     below: list[str] = []
     try:
-        for entry in sorted(os.scandir(cwd), key=lambda one: one.name)[:_MOST_LOOKED_AT]:
+        for entry in sorted(os.scandir(cwd), key=lambda one: one.name)[:_MAX_FILES_LOOKED_AT]:
             if entry.name.startswith((".", "_")):
                 continue
             if entry.is_file():
                 here.append(entry.name)
-            elif len(below) < _MOST_LOOKED_AT and entry.is_dir(follow_symlinks=False):
+            elif len(below) < _MAX_FILES_LOOKED_AT and entry.is_dir(follow_symlinks=False):
                 with os.scandir(entry) as inner:
                     below += sorted(f"{entry.name}/{one.name}" for one in inner if one.is_file())
     except OSError:

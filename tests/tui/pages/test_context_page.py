@@ -6,7 +6,7 @@ import pytest
 
 from app.engine.context.summariser import SummaryFailed
 from app.providers.scripted import call, fail, say
-from app.sessions.projection import project
+from app.sessions.context_projection import project_context
 from app.tui.features.context.page import ContextPage
 from app.values.entries import CompactionEntry
 from app.values.messages import ToolResultMessage
@@ -107,7 +107,7 @@ async def test_a_large_result_is_dropped_and_put_back(tmp_path: Path) -> None:
         await person.press("end", "ctrl+x")
         await person.sees_soon("dropped")
         assert "Taken out of the context by the user" in str(results(play.session.messages))
-        assert project(play.session.log.path_to()).messages != before
+        assert project_context(play.session.log.path_to()).messages != before
         await person.press("ctrl+x")
         await person.sees_soon("put back")
         assert results(play.session.messages) == results(before)

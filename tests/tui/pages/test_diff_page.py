@@ -9,7 +9,7 @@ import pytest
 
 from app.providers.scripted import ScriptedAnswer, say
 from app.tui.features.diff.page import DiffPage
-from app.undo.blobs import UndoConfig
+from app.undo.content_store import UndoConfig
 from app.values.content import ToolCall
 from app.values.user_errors import UserError
 from tests.engine.stage import Play

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from app.engine.files.restore import ToEntry
+from app.engine.files.file_restorer import RestoreToEntry
 from app.providers.scripted import ScriptedAnswer, say
 from app.resources.settings.effective_settings import EffectiveSettings
 from app.tui.features.tree.page import TreePage
 from app.tui.features.undo.page import FilesPage
-from app.undo.blobs import UndoConfig
+from app.undo.content_store import UndoConfig
 from app.values.content import ToolCall
 from app.values.user_errors import UserError
 from tests.engine.stage import Play
@@ -205,7 +205,7 @@ async def test_where_files_are_as_they_were_nothing_is_asked(project: Project) -
     effective_settings: EffectiveSettings = project.play.effective_settings
     effective_settings.set("branchSummary.skipPrompt", True)
     entry = await first_prompt(project)
-    plan = await project.play.session.restoring.preview(ToEntry(entry_id=entry))
+    plan = await project.play.session.restoring.preview(RestoreToEntry(entry_id=entry))
     await project.play.session.restoring.carry_out(plan)
     async with at_the_keyboard(size=SIZE) as person:
         await tree_of(project, person).go_to(entry)

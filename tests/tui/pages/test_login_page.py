@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from app.providers.contract import Credential
 from app.providers.credentials import Credentials
-from app.providers.signin.checking import KeyCheck
+from app.providers.model_stream import Credential
 from app.providers.signin.interface import Entry, SignInUi
+from app.providers.signin.key_check import KeyCheck
 from app.tui.features.models.login import LoginPage
 from tests.tui.pages.person import Person, at_the_keyboard
 

@@ -16,7 +16,7 @@ from app.providers.models.model_names import select_model
 from app.providers.models.model_vendors import is_resold
 from app.tui.features.models.page import model_rows
 from app.values.models import Model
-from widgets.lists.filtering import Filter
+from widgets.lists.filtering import RowFilter
 
 MAKERS = {
     "claude": ("anthropic",),
@@ -57,7 +57,7 @@ def found(query: str, keys: Mapping[str, str]) -> list[str]:
         catalogue=catalogue(), credentials=Credentials(Path("/nonexistent"), keys), model=None
     )
     rows = model_rows(cast(ModelChoice, choice))
-    return [shown.row.id for shown in Filter(rows).apply(query)]
+    return [shown.row.id for shown in RowFilter(rows).apply(query)]
 
 
 @pytest.mark.parametrize("query", MAKERS)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from app.engine.user_runs.own_shell import SessionShell
+from app.engine.user_runs.shell_snapshot import ShellSnapshotSource
 from app.resources.paths import Paths
 from app.resources.settings.effective_settings import EffectiveSettings
 from app.tui.features.settings.own_shell import OwnShellPage
@@ -16,16 +16,16 @@ from tools.workspace import Workspace
 
 
 @pytest.fixture
-def verbs(tmp_path: Path) -> SessionShell:
+def verbs(tmp_path: Path) -> ShellSnapshotSource:
     settings = ShellSettings(path="/bin/bash", own=UserShell(tmp_path / "kept", tmp_path))
-    return SessionShell(Workspace(tmp_path, shell=lambda: settings))
+    return ShellSnapshotSource(Workspace(tmp_path, shell=lambda: settings))
 
 
-def _page(verbs: SessionShell, person: Person) -> OwnShellPage:
+def _page(verbs: ShellSnapshotSource, person: Person) -> OwnShellPage:
     return OwnShellPage(verbs, person.ask, now=lambda: (seen.taken if (seen := verbs.view()) else 0.0) + 190)
 
 
-async def test_it_shows_what_was_taken_and_takes_it_anew(verbs: SessionShell, tmp_path: Path) -> None:
+async def test_it_shows_what_was_taken_and_takes_it_anew(verbs: ShellSnapshotSource, tmp_path: Path) -> None:
     start_up = tmp_path / ".bashrc"
     start_up.write_text(
         "alias ll='ls -l'\ngreet() { echo hello; }\nshopt -s extglob\nK=1; alias k='API_KEY=abcdef0123456789 x'\n"
@@ -48,7 +48,7 @@ async def test_it_shows_what_was_taken_and_takes_it_anew(verbs: SessionShell, tm
         assert page.in_a_line() == "Taken from /bin/bash 3 m ago: 1 alias, 0 functions, 0 options."
 
 
-async def test_its_setting_leads_there(verbs: SessionShell, tmp_path: Path) -> None:
+async def test_its_setting_leads_there(verbs: ShellSnapshotSource, tmp_path: Path) -> None:
     (tmp_path / ".bashrc").write_text("alias ll='ls -l'\n")
     (tmp_path / "project").mkdir()
     effective_settings = EffectiveSettings(Paths.from_env({"HOME": str(tmp_path)}, tmp_path / "project"))
@@ -66,5 +66,5 @@ async def test_its_setting_leads_there(verbs: SessionShell, tmp_path: Path) -> N
 
 async def test_where_it_is_not_wanted_there_is_nothing_to_see(tmp_path: Path) -> None:
     async with at_the_keyboard() as person:
-        page = OwnShellPage(SessionShell(Workspace(tmp_path)), person.ask)
+        page = OwnShellPage(ShellSnapshotSource(Workspace(tmp_path)), person.ask)
         assert page.in_a_line() == ""

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from app.providers.scripted import call, say
-from app.sessions.log import SessionLog
+from app.sessions.session_log import SessionLog
 from app.tui.features.permissions.page import PermissionsPage
 from tests.engine.stage import Play
 from tests.tui.pages.person import Person, at_the_keyboard

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from app.engine.tree.session_paths import SessionPaths
-from app.sessions.log import SessionLog
-from app.tui.features.sessions.resuming import SessionOpener
+from app.sessions.session_log import SessionLog
+from app.tui.features.sessions.session_opener import SessionOpener
 from tests.engine.stage import Play
 from tests.tui.pages.person import Person, at_the_keyboard
 from tests.tui.pages.test_sessions_page import a_session

@@ -9,8 +9,8 @@ import pytest
 
 from app.engine.tree.session_paths import SessionPaths
 from app.providers.scripted import say
-from app.sessions.index.reading_all import SessionTexts
-from app.sessions.log import SessionLog
+from app.sessions.index.background_indexing import SessionTexts
+from app.sessions.session_log import SessionLog
 from app.tui.features.sessions.page import SessionsPage
 from app.values.entries import MessageEntry
 from app.values.messages import AssistantMessage

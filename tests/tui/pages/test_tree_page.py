@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from app.providers.contract import Context
+from app.providers.model_stream import Context
 from app.providers.scripted import ScriptedAnswer, call, say
 from app.resources.settings.effective_settings import EffectiveSettings
 from app.tui.entry_texts import entry_title
@@ -18,7 +18,7 @@ from app.values.entries import BranchSummaryEntry, CustomMessageEntry
 from tests.engine.stage import Play
 from tests.tui.pages.person import Person, at_the_keyboard
 from tools.registry import builtin_tools
-from widgets.status.input_guard import SHOWN_SECONDS
+from widgets.status.input_guard import MIN_VISIBLE_SECONDS
 
 SIZE = (120, 40)
 
@@ -65,7 +65,7 @@ async def test_an_answer_is_forked_from_before_its_prompt(tmp_path: Path) -> Non
         await person.sees_soon("Fork from here")
         question = person.sees.split("A new session ends before this prompt")[1]
         assert "third" in question and "the third answer" not in question
-        person.clock.now += SHOWN_SECONDS
+        person.clock.now += MIN_VISIBLE_SECONDS
         await person.press("escape", "escape")
 
 
@@ -78,11 +78,11 @@ async def test_a_fork_is_asked_for_and_begins_a_new_file(tmp_path: Path) -> None
             assert "Fork from here" in person.sees
             await person.press("escape")
             assert "Fork from here" in person.sees  # it takes no key for a moment
-            person.clock.now += SHOWN_SECONDS
+            person.clock.now += MIN_VISIBLE_SECONDS
             await person.press("escape")
             assert "Session tree" in person.sees and play.session.log.path == before
             await person.press("f")
-            person.clock.now += SHOWN_SECONDS
+            person.clock.now += MIN_VISIBLE_SECONDS
             await person.press("1")
         await person.until(lambda: play.session.log.path != before)
         await person.until(lambda: person.written == ["third"])
@@ -158,7 +158,7 @@ async def test_a_branch_is_merged_as_a_summary(tmp_path: Path) -> None:
     async with at_the_keyboard(size=SIZE) as person:
         async with person.asked(tree_of(play, person).open()):
             await person.press("left_square_bracket", "left_square_bracket", "m")
-            person.clock.now += SHOWN_SECONDS
+            person.clock.now += MIN_VISIBLE_SECONDS
             await person.press("1")
         await person.until(lambda: person.show_progress == [""])
         [entry] = [one for one in play.session.log.path_to() if isinstance(one, BranchSummaryEntry)]

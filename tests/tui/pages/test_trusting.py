@@ -7,7 +7,7 @@ import pytest
 from app.resources.paths import Paths
 from app.resources.trust.project_trust import TrustQuestion, decide_trust
 from app.tui.features.extensions.trust import ask_trust
-from app.tui.features.extensions.trust_screen import PAUSE
+from app.tui.features.extensions.trust_screen import GRACE_SECONDS
 from tests.tui.pages.person import Person, at_the_keyboard
 
 
@@ -46,7 +46,7 @@ async def test_the_yes_has_a_key_of_its_own_and_is_kept(folder: Folder) -> None:
     async with at_the_keyboard() as person:
         async with person.asked(folder.ask(person)):
             assert "Trust this project?" in person.sees and "interruptMode" in person.sees
-            person.clock.now += PAUSE
+            person.clock.now += GRACE_SECONDS
             await person.press("ctrl+y")
         assert folder.answers == [True] and folder.is_trusted
         assert "is trusted" in person.heard[0]
@@ -81,7 +81,7 @@ async def test_what_changes_while_it_is_read_is_not_trusted(folder: Folder) -> N
     async with at_the_keyboard() as person:
         async with person.asked(folder.ask(person)):
             folder.settings.write_text('{"shellCommandPrefix": "touch it;"}')
-            person.clock.now += PAUSE
+            person.clock.now += GRACE_SECONDS
             await person.press("ctrl+y")
         assert folder.answers == [] and not folder.is_trusted
         assert person.heard == [

@@ -8,7 +8,7 @@ from textual.strip import Strip
 from widgets.graphics.drawn_image import DrawnImage
 from widgets.graphics.image_marks import mark_of_image
 from widgets.graphics.image_overlay import REST_SECONDS, ImageOverlay
-from widgets.terminal.written_runs import Row, Run
+from widgets.terminal.written_runs import Row, WrittenRun
 
 
 class OnePicture:
@@ -25,7 +25,7 @@ class OnePicture:
         return self.image if token == 7 else None
 
     def rows(self, top: int, *, parts: tuple[int, ...] = (0, 1)) -> dict[int, Row]:
-        return {top + row: {0: Run(0, 80, self.row(part))} for row, part in enumerate(parts)}
+        return {top + row: {0: WrittenRun(0, 80, self.row(part))} for row, part in enumerate(parts)}
 
     def row(self, part: int) -> Strip:
         cells = [Segment("▀▀▀▀", mark_of_image(f"7.{part}"))]
@@ -58,7 +58,7 @@ async def test_it_is_erased_before_its_cells_are_written_and_they_are_sent_again
     rows = one.rows(3)
     one.over.schedule_drawing(rows)
     await one.at_rest()
-    wanted = {4: [Run(0, 80, Strip([Segment("x" * 80)], 80))]}
+    wanted = {4: [WrittenRun(0, 80, Strip([Segment("x" * 80)], 80))]}
     kept = rows[3][0]
     assert one.over.clear_before_write(rows, wanted) == "\x1b[4;3H\x1b[0m\x1b[4X\x1b[5;3H\x1b[0m\x1b[4X"
     assert wanted[3] == [kept] and len(wanted[4]) == 1
@@ -70,7 +70,7 @@ async def test_what_is_written_beside_it_leaves_it_alone() -> None:
     rows = one.rows(3)
     one.over.schedule_drawing(rows)
     await one.at_rest()
-    same = {3: [rows[3][0]], 8: [Run(0, 80, Strip([Segment("x" * 80)], 80))]}
+    same = {3: [rows[3][0]], 8: [WrittenRun(0, 80, Strip([Segment("x" * 80)], 80))]}
     assert one.over.clear_before_write(rows, same) == "" and one.over.drawn
 
 

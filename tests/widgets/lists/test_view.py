@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.widgets.host import Host, screen_text
-from widgets.lists.filtering import Filter
+from widgets.lists.filtering import RowFilter
 from widgets.lists.row_list import RowList
 from widgets.lists.rows import ListRow
 
@@ -68,15 +68,15 @@ async def test_the_cursor_stays_on_its_row_when_others_come() -> None:
 
 @given(st.text(alphabet="abr 0123", max_size=4), st.text(alphabet="ab 012", max_size=3))
 def test_typing_on_gives_what_typing_at_once_gives(first: str, more: str) -> None:
-    step = Filter(ROWS[:200])
+    step = RowFilter(ROWS[:200])
     step.apply(first)
-    assert step.apply(first + more) == Filter(ROWS[:200]).apply(first + more)
+    assert step.apply(first + more) == RowFilter(ROWS[:200]).apply(first + more)
 
 
 def test_the_given_order_can_be_kept() -> None:
     rows = [ListRow(id="a", title="remodel"), ListRow(id="b", title="model")]
-    assert [shown.row.id for shown in Filter(rows, "given").apply("mod")] == ["a", "b"]
-    assert [shown.row.id for shown in Filter(rows).apply("mod")] == ["b", "a"]
+    assert [shown.row.id for shown in RowFilter(rows, "given").apply("mod")] == ["a", "b"]
+    assert [shown.row.id for shown in RowFilter(rows).apply("mod")] == ["b", "a"]
 
 
 @pytest.mark.parametrize("count", [0, 1_000])
@@ -87,8 +87,10 @@ def test_who_types_a_whole_name_means_that_thing(count: int) -> None:
         *longer,
         ListRow(id="own", title="gpt-5", tone="dim"),
     ]
-    assert Filter(rows).apply("gpt-5")[0].row.id == "own"
+    assert RowFilter(rows).apply("gpt-5")[0].row.id == "own"
     assert (
-        Filter([ListRow(id="a", title="/models"), ListRow(id="b", title="/model")]).apply("model")[0].row.id
+        RowFilter([ListRow(id="a", title="/models"), ListRow(id="b", title="/model")])
+        .apply("model")[0]
+        .row.id
         == "b"
     )

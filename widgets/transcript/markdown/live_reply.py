@@ -9,7 +9,7 @@ from widgets.transcript.leaves.leaf import Leaf
 from widgets.transcript.leaves.safe_text import clean
 from widgets.transcript.markdown.markdown_stream import MarkdownStream
 
-Sort = Literal["thinking", "prose"]
+ReplyPartKind = Literal["thinking", "prose"]
 MAX_SENTENCE_CHARS = 600
 _ENDS = late(r"[.!?:;](?=\s)|\n")
 MAX_CHARS_PER_FRAME = 24_000
@@ -17,8 +17,8 @@ MAX_CHARS_PER_FRAME = 24_000
 
 
 class _Part:
-    def __init__(self, sort: Sort, now: float) -> None:
-        self.sort: Sort = sort
+    def __init__(self, sort: ReplyPartKind, now: float) -> None:
+        self.sort: ReplyPartKind = sort
         self.began = now
         self.seconds: float | None = None
         self.texts: list[str] = []
@@ -59,7 +59,7 @@ class LiveReply:
     def __init__(self, block_id: str) -> None:
         self.block_id = block_id
         self._parts: list[_Part] = []
-        self._waiting: list[tuple[Sort, str]] = []
+        self._waiting: list[tuple[ReplyPartKind, str]] = []
         self._leaves: list[Leaf] = []
         self._stable = 0
         """The number of leaves at the start that are final."""
@@ -72,7 +72,7 @@ class LiveReply:
         self.epoch = 0
         """A number that changes when final leaves are replaced."""
 
-    def append(self, sort: Sort, delta: str) -> None:
+    def append(self, sort: ReplyPartKind, delta: str) -> None:
         self._waiting.append((sort, delta))
 
     @property
@@ -83,7 +83,7 @@ class LiveReply:
         """Adds the waiting deltas to the parts that they belong to."""
         taken = 0
         index = 0
-        joined: list[tuple[Sort, list[str]]] = []
+        joined: list[tuple[ReplyPartKind, list[str]]] = []
         while index < len(self._waiting) and taken < most:
             sort, delta = self._waiting[index]
             if len(delta) > most - taken + 1_000:
@@ -101,7 +101,7 @@ class LiveReply:
         for sort, deltas in joined:
             self._add(sort, "".join(deltas), now)
 
-    def _add(self, sort: Sort, text: str, now: float) -> None:
+    def _add(self, sort: ReplyPartKind, text: str, now: float) -> None:
         text = clean(text)
         if not self._parts or self._parts[-1].sort != sort:
             if not text.strip():

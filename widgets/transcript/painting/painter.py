@@ -16,7 +16,7 @@ from widgets.transcript.column import Column, RowInSight
 from widgets.transcript.leaves.safe_text import crop
 from widgets.transcript.overlay import Overlay
 from widgets.transcript.painting.row_strips import (
-    Mark,
+    StyledRange,
     paint,
     paint_marked,
     with_end,
@@ -160,16 +160,16 @@ class Painter:
             strip = look.finish(with_start(strip, sign, look.style(style), width))
         return strip
 
-    def _marks(self, row: RowInSight, selection: Selection | None, look: StyleLookup) -> list[Mark]:
+    def _marks(self, row: RowInSight, selection: Selection | None, look: StyleLookup) -> list[StyledRange]:
         item, leaf = row.item, row.leaf
         assert leaf is not None
         base = item.base_of(leaf)
         start, end = leaf.layout(self._column.width)[row.row]
         first, last = base + start, base + max(end, start)
-        marks: list[Mark] = []
+        marks: list[StyledRange] = []
         hovered, search = self._overlay.hovered, self._overlay.search
         if hovered is not None and hovered.leaf is leaf:
-            marks.append(Mark(hovered.start, hovered.end, look.style("hover")))
+            marks.append(StyledRange(hovered.start, hovered.end, look.style("hover")))
         if search.is_on:
             shown = search.shown
             for number, (a, b) in enumerate(search.spans(item, self._column.expansion)):
@@ -178,12 +178,12 @@ class Painter:
                         shown is not None and shown.block_id == item.block.id and shown.number == number
                     )
                     style = look.style("current-match" if is_shown else "match")
-                    marks.append(Mark(a - base, b - base, style))
+                    marks.append(StyledRange(a - base, b - base, style))
         if selection is not None:
             index = self._column.index_of(item.block.id) or 0
             a, b = range_in(selection, index, 1 << 40)
             if b > first and a < last:
-                marks.append(Mark(a - base, b - base, look.selection()))
+                marks.append(StyledRange(a - base, b - base, look.selection()))
         return marks
 
 

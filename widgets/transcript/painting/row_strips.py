@@ -12,7 +12,7 @@ from widgets.transcript.leaves.safe_text import cells
 from widgets.transcript.painting.style_lookup import StyleLookup
 
 
-class Mark(NamedTuple):
+class StyledRange(NamedTuple):
     """A range of a leaf's text in another style: a selection or a search hit."""
 
     start: int
@@ -29,14 +29,14 @@ def paint(leaf: Leaf, row: int, width: int, look: StyleLookup) -> Strip:
     return strip
 
 
-def paint_marked(leaf: Leaf, row: int, width: int, look: StyleLookup, marks: Iterable[Mark]) -> Strip:
+def paint_marked(leaf: Leaf, row: int, width: int, look: StyleLookup, marks: Iterable[StyledRange]) -> Strip:
     """Returns the strip of a row with marks; it is not cached."""
     pieces = leaf.pieces(row)
     return look.finish(_strip(leaf, row, width, look, pieces, tuple(marks)))
 
 
 def _strip(
-    leaf: Leaf, row: int, width: int, look: StyleLookup, pieces: list[Piece], marks: tuple[Mark, ...]
+    leaf: Leaf, row: int, width: int, look: StyleLookup, pieces: list[Piece], marks: tuple[StyledRange, ...]
 ) -> Strip:
     style = look.style
     segments: list[Segment] = []
@@ -55,7 +55,7 @@ def _strip(
     return Strip(segments, width)
 
 
-def _marked(piece: Piece, base: Style, marks: tuple[Mark, ...]) -> Iterable[Segment]:
+def _marked(piece: Piece, base: Style, marks: tuple[StyledRange, ...]) -> Iterable[Segment]:
     text, _, start, end = piece
     is_literal = len(text) == end - start
     styles = [base] * len(text)

@@ -52,7 +52,7 @@ class _Marked:
             yield Segment.line()
 
 
-class Thumb:
+class ScrollBarUpdater:
     """Updates the transcript's scroll bar, as rarely as possible, since any change repaints all of it."""
 
     def __init__(self, widget: ScrollView, column: Column, search: Search, look: CurrentStyles) -> None:

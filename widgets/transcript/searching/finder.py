@@ -14,7 +14,7 @@ from textual.message import Message
 from widgets.transcript import messages
 from widgets.transcript.column import Anchor, Column, refresh_block
 from widgets.transcript.expansion import Extent
-from widgets.transcript.painting.scrollbar import Thumb
+from widgets.transcript.painting.scrollbar import ScrollBarUpdater
 from widgets.transcript.searching.text_search import BadPattern, Hit, Search
 from widgets.transcript.viewport import Viewport
 
@@ -35,7 +35,7 @@ class Finder:
         column: Column,
         viewport: Viewport,
         search: Search,
-        thumb: Thumb,
+        thumb: ScrollBarUpdater,
         post: Callable[[Message], object],
     ) -> None:
         self._column = column

@@ -14,7 +14,7 @@ from widgets.editor.line_input import LineInput
 from widgets.key_labels import format_hints, hint_parts, key_label
 from widgets.textual_internals import keymap_of
 from widgets.transcript.messages import SearchChanged
-from widgets.transcript.searching.text_search import REGEX
+from widgets.transcript.searching.text_search import REGEX_PREFIX
 from widgets.transcript.view import Transcript
 
 
@@ -39,7 +39,7 @@ class SearchBar(Horizontal):
     def __init__(self, transcript: Transcript, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._finder = transcript.finder
-        self._line = LineInput(mark="/ ", placeholder=f"words, or {REGEX}pattern")
+        self._line = LineInput(mark="/ ", placeholder=f"words, or {REGEX_PREFIX}pattern")
         self._count = Static(id="search-count", markup=False)
 
     def compose(self) -> ComposeResult:

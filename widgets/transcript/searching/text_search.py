@@ -16,7 +16,7 @@ from widgets.transcript.expansion import Expansion
 if TYPE_CHECKING:
     from widgets.transcript.item import Item
 
-REGEX = "re:"
+REGEX_PREFIX = "re:"
 MAX_HITS_PER_BLOCK = 1_000
 
 
@@ -35,8 +35,8 @@ class BadPattern(ValueError):
 def compile_query(query: str) -> re.Pattern[str] | None:
     """Compiles a query: case matters if it has capitals; the prefix `re:` makes it a regular
     expression."""
-    if query.startswith(REGEX):
-        source = query[len(REGEX) :]
+    if query.startswith(REGEX_PREFIX):
+        source = query[len(REGEX_PREFIX) :]
         try:
             pattern = re.compile(source, 0 if _has_capitals(source) else re.IGNORECASE)
         except re.error as error:
@@ -98,7 +98,7 @@ class Search:
         self.query = query
         self._pattern = compile_query(query)
         self._folds_case = not _has_capitals(query)
-        if not query.startswith(REGEX):
+        if not query.startswith(REGEX_PREFIX):
             self._needle = query.lower() if self._folds_case else query
         if self._pattern is not None:
             self._waiting = [*reversed(items[:at]), *reversed(items[at:])]

@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from app.tui.feature import Feature, FullScreen, Subscription
+from app.tui.feature import Feature, FeatureServices, Subscription
 from widgets.transcript.view import Transcript
 
 if TYPE_CHECKING:
     from app.tui.features.blocks.page import BlockPage
 
 
-class Blocks(Feature["BlockPage"]):
+class BlocksFeature(Feature["BlockPage"]):
     subscriptions: Sequence[Subscription["BlockPage"]] = (
         Subscription((Transcript.FullScreenRequested,), lambda page, message: page.open(message.block_id)),
         Subscription(
@@ -20,7 +20,7 @@ class Blocks(Feature["BlockPage"]):
         Subscription((Transcript.SymbolsRequested,), lambda page, message: page.choose_symbol(message.block)),
     )
 
-    def page(self, screen: FullScreen) -> "BlockPage":
+    def page(self, screen: FeatureServices) -> "BlockPage":
         from app.tui.features.blocks.overlay import show_widget_of  # noqa: PLC0415  (when it is first used)
         from app.tui.features.blocks.page import BlockPage  # noqa: PLC0415  (when it is first used)
 
@@ -35,5 +35,5 @@ class Blocks(Feature["BlockPage"]):
         )
 
 
-BLOCKS = Blocks()
+BLOCKS = BlocksFeature()
 FEATURES = (BLOCKS,)

@@ -7,7 +7,7 @@ from textual.binding import Binding
 from textual.screen import ModalScreen, Screen
 from textual.widget import Widget
 
-from app.sessions.log import SessionLog
+from app.sessions.session_log import SessionLog
 from app.tui.page_protocols import AskPerson
 from app.tui.transcript.renderers import Renderers
 

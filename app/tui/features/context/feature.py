@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from app.tui.feature import Feature, FullScreen
+from app.tui.feature import Feature, FeatureServices
 from app.tui.keys.page_keys import PageKey
 from app.tui.slash import SlashCommand
 
@@ -51,7 +51,7 @@ class Context(Feature["ContextPage"]):
         ),
     )
 
-    def page(self, screen: FullScreen) -> "ContextPage":
+    def page(self, screen: FeatureServices) -> "ContextPage":
         from app.tui.features.context.page import ContextPage  # noqa: PLC0415  (when it is first used)
 
         return ContextPage(

@@ -3,9 +3,9 @@
 from app.compaction.compaction_plan import NothingToCompact
 from app.engine.context.summariser import SummaryFailed
 from app.engine.context_breakdown import (
+    BreakdownGroup,
     ContextBreakdown,
     ContextPart,
-    Group,
     context_breakdown,
     drop_or_restore,
     text_of_large,
@@ -13,8 +13,8 @@ from app.engine.context_breakdown import (
 )
 from app.engine.models.prompt_cache import is_in_use, resend_cost_text
 from app.engine.session import Session
-from app.tui.features.asking import read_card
 from app.tui.features.context.screen import ContextScreen, ContextView, Share
+from app.tui.features.shared_dialogs import read_card
 from app.tui.page_protocols import AskPerson, KeyLabel, ShowMessage, ShowProgress, Write
 from tools.amounts import percentage, tokens
 from tools.results import Card, TextBlock
@@ -23,7 +23,7 @@ from widgets.screens.dialogs import TextScreen
 from widgets.screens.picker import Picked
 from widgets.screens.preview import PreviewText, preview_of
 
-_GROUPS: dict[Group, tuple[str, Tone]] = {
+_GROUPS: dict[BreakdownGroup, tuple[str, Tone]] = {
     "prompt": ("prompt", "dim"),
     "files": ("context files", "success"),
     "skills": ("skills", "muted"),
@@ -167,7 +167,7 @@ def _part_id(part: ContextPart) -> str:
 
 def _parts(contents: ContextBreakdown, whole: int) -> list[ListRow]:
     rows: list[ListRow] = []
-    last: Group | None = None
+    last: BreakdownGroup | None = None
     for part in contents.parts:
         if part.group != last:
             rows.append(_heading(_GROUPS[part.group][0].capitalize()))

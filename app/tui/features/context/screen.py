@@ -10,7 +10,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from widgets.key_labels import key_spans
-from widgets.line import Line
+from widgets.line import RowBuilder
 from widgets.lists.row_list import TONES
 from widgets.lists.rows import ListRow, Tone
 from widgets.screens.picker import PickerAction, PickerScreen, bindings_of
@@ -58,7 +58,7 @@ class ContextBar(Widget):
         self.refresh()
 
     def render_line(self, y: int) -> Strip:
-        line = Line(self.size.width, self.rich_style, edge=1).pad(2)
+        line = RowBuilder(self.size.width, self.rich_style, edge=1).pad(2)
         if y == 0:
             return self._bar(line).strip()
         if y == 1:
@@ -70,7 +70,7 @@ class ContextBar(Widget):
             line.add_highlighted(self.view.advice, keys, self._style("muted"), self._style("accent"))
         return line.strip()
 
-    def _bar(self, line: Line) -> Line:
+    def _bar(self, line: RowBuilder) -> RowBuilder:
         width = line.room
         window = max(self.view.window, sum(share.tokens for share in self.view.shares), 1)
         used = 0
@@ -81,7 +81,7 @@ class ContextBar(Widget):
         line.add("░" * (width - used - reserve), self._style("free"))
         return line.add("▒" * reserve, self._style("reserve"))
 
-    def _legend(self, line: Line) -> Line:
+    def _legend(self, line: RowBuilder) -> RowBuilder:
         for share in self.view.shares:
             if share.tokens:
                 line.add("█ ", self._style(share.tone)).add(f"{share.name}  ", self._style("muted"))

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from app.tui.feature import Feature, FullScreen
+from app.tui.feature import Feature, FeatureServices
 from app.tui.keys.page_keys import PageKey
 from app.tui.slash import SlashCommand
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from app.tui.features.diff.page import DiffPage
 
 
-class Diff(Feature["DiffPage"]):
+class DiffFeature(Feature["DiffPage"]):
     slash: Sequence[SlashCommand["DiffPage"]] = (
         SlashCommand(
             name="diff",
@@ -29,11 +29,11 @@ class Diff(Feature["DiffPage"]):
         ),
     )
 
-    def page(self, screen: FullScreen) -> "DiffPage":
+    def page(self, screen: FeatureServices) -> "DiffPage":
         from app.tui.features.diff.page import DiffPage  # noqa: PLC0415  (when it is first used)
 
         return DiffPage(screen.session, screen.ask, screen.copy, edit=screen.edit)
 
 
-DIFF = Diff()
+DIFF = DiffFeature()
 FEATURES = (DIFF,)

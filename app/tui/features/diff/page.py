@@ -9,7 +9,7 @@ from app.engine.files.session_files import DiffSource, GitDiff, PromptDiff, Sess
 from app.engine.session import Session
 from app.tui.features.diff.screen import DiffFile, DiffScreen, DiffView
 from app.tui.page_protocols import AskPerson, Copy, OpenInEditor
-from app.undo.differences import Differences, FileDifference
+from app.undo.change_lists import Differences, FileDifference
 from app.undo.patches import FilePatch
 from app.values.user_errors import UserError
 from tools.amounts import changed_lines
@@ -18,8 +18,8 @@ from tools.results import Card, DiffBlock, TextBlock
 from widgets.transcript.blocks import Block, CardBlock, NoteBlock, NoteKind
 
 _SCOPES: tuple[str, ...] = ("session", "prompt", "git")
-_OF: dict[str, DiffSource] = {"session": SessionDiff(), "prompt": PromptDiff(), "git": GitDiff()}
-_EMPTY = {
+_DIFF_SOURCES: dict[str, DiffSource] = {"session": SessionDiff(), "prompt": PromptDiff(), "git": GitDiff()}
+_EMPTY_TEXTS = {
     "session": "This session changed no files.",
     "prompt": "No prompt on this branch changed files.",
     "git": "No uncommitted changes.",
@@ -60,7 +60,7 @@ class _OpenDiff:
 
     async def _view(self) -> DiffView:
         """Computes the files to show; if that fails, the view contains the reason."""
-        of = PromptDiff(entry_id=self._prompt_id) if self._scope == "prompt" else _OF[self._scope]
+        of = PromptDiff(entry_id=self._prompt_id) if self._scope == "prompt" else _DIFF_SOURCES[self._scope]
         try:
             self._shown = shown = await self._session.files.differences(of)
         except UserError as problem:
@@ -71,7 +71,7 @@ class _OpenDiff:
             title=shown.title,
             files=tuple(_file(file) for file in shown.files),
             note=" · ".join(word for word in (shown.note, figures) if word),
-            empty=_EMPTY[self._scope],
+            empty=_EMPTY_TEXTS[self._scope],
         )
 
     async def _requested(self, message: DiffScreen.ActionRequested) -> None:

@@ -24,7 +24,7 @@ from widgets.transcript.leaves.diff_leaf import DiffLeaf, line_at
 from widgets.transcript.leaves.safe_text import crop
 from widgets.transcript.view import Transcript
 
-_LONGEST_PATH = 56
+_MAX_PATH_CELLS = 56
 _SHARE = 4
 """The list has at most one fourth of the height."""
 
@@ -299,4 +299,4 @@ def _row(file: DiffFile, deed: int, added: int, removed: int) -> ListRow:
 
 
 def _title_cells(view: DiffView) -> int:
-    return min(_LONGEST_PATH, max((cells(file.path) for file in view.files), default=0))
+    return min(_MAX_PATH_CELLS, max((cells(file.path) for file in view.files), default=0))

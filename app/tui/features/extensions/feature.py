@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from app.tui.feature import Feature, FullScreen
+from app.tui.feature import Feature, FeatureServices
 from app.tui.slash import SlashCommand
 
 if TYPE_CHECKING:
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from app.tui.features.extensions.trust import TrustPage
 
 
-class Extensions(Feature["ExtensionsPage"]):
+class ExtensionsFeature(Feature["ExtensionsPage"]):
     slash: Sequence[SlashCommand["ExtensionsPage"]] = (
         SlashCommand(
             name="extensions",
@@ -20,18 +20,18 @@ class Extensions(Feature["ExtensionsPage"]):
         ),
     )
 
-    def page(self, screen: FullScreen) -> "ExtensionsPage":
+    def page(self, screen: FeatureServices) -> "ExtensionsPage":
         from app.tui.features.extensions.page import ExtensionsPage  # noqa: PLC0415  (when it is first used)
 
         return ExtensionsPage(screen.extended, screen.ask)
 
 
-class Trust(Feature["TrustPage"]):
+class TrustFeature(Feature["TrustPage"]):
     slash: Sequence[SlashCommand["TrustPage"]] = (
         SlashCommand(name="trust", help="trust this folder or not", run=lambda page, _: page.open()),
     )
 
-    def page(self, screen: FullScreen) -> "TrustPage":
+    def page(self, screen: FeatureServices) -> "TrustPage":
         from app.tui.features.extensions.trust import TrustPage  # noqa: PLC0415  (when it is first used)
 
         return TrustPage(
@@ -44,8 +44,8 @@ class Trust(Feature["TrustPage"]):
         )
 
 
-EXTENSIONS = Extensions()
-TRUST = Trust()
+EXTENSIONS = ExtensionsFeature()
+TRUST = TrustFeature()
 FEATURES = (
     EXTENSIONS,
     TRUST,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from app.extensions.registrations import ExtensionStatus
-from app.tui.features.asking import pick
+from app.tui.features.shared_dialogs import pick
 from app.tui.page_protocols import AskPerson
 from widgets.lists.rows import Badge, ListRow
 from widgets.screens.preview import PreviewPart, PreviewText, facts

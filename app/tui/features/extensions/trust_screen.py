@@ -15,9 +15,9 @@ from widgets.screens.preview import Preview, PreviewText
 from widgets.screens.screen_parts import KeyHint, RuleTitle
 from widgets.textual_internals import keymap_of
 
-PAUSE = 1.0
+GRACE_SECONDS = 1.0
 """Seconds without a key before the trust key is accepted."""
-_AROUND = 7
+_RESERVED_ROWS = 7
 """Rows of the screen outside the text: title, answers and keys."""
 
 
@@ -60,7 +60,7 @@ class TrustScreen(QuestionScreen):
         self.watch(self.query_one("#text", Preview), "scroll_y", self._look, init=False)
 
     def max_rows(self) -> int:
-        return self.app.size.height - _AROUND - len(self.answers)
+        return self.app.size.height - _RESERVED_ROWS - len(self.answers)
 
     def _fit(self) -> None:
         super()._fit()
@@ -79,7 +79,7 @@ class TrustScreen(QuestionScreen):
         return f"{what}: {key}" if key else what
 
     def _wait(self) -> None:
-        self._trust_from = self._clock() + max(self._grace, PAUSE)
+        self._trust_from = self._clock() + max(self._grace, GRACE_SECONDS)
 
     def on_key(self, event: Key) -> None:
         self._wait()
@@ -98,6 +98,8 @@ class TrustScreen(QuestionScreen):
         elif not self.has_seen_end:
             self.query_one(RuleTitle).show(note=self._by_key("scroll to the end first"))
         elif not is_heard:
-            self.query_one(RuleTitle).show(note=f"press again after reading: {PAUSE:.0f} s without a key")
+            self.query_one(RuleTitle).show(
+                note=f"press again after reading: {GRACE_SECONDS:.0f} s without a key"
+            )
         else:
             self.dismiss(self._yes)

@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from app.tui.feature import Feature, FullScreen
+from app.tui.feature import Feature, FeatureServices
 from app.tui.slash import SlashCommand
 
 if TYPE_CHECKING:
     from app.tui.features.jobs.page import JobsPage
 
 
-class Jobs(Feature["JobsPage"]):
+class JobsFeature(Feature["JobsPage"]):
     slash: Sequence[SlashCommand["JobsPage"]] = (
         SlashCommand(
             name="jobs",
@@ -26,7 +26,7 @@ class Jobs(Feature["JobsPage"]):
         ),
     )
 
-    def page(self, screen: FullScreen) -> "JobsPage":
+    def page(self, screen: FeatureServices) -> "JobsPage":
         from app.tui.features.jobs.page import JobsPage  # noqa: PLC0415  (when it is first used)
 
         return JobsPage(
@@ -38,5 +38,5 @@ class Jobs(Feature["JobsPage"]):
         )
 
 
-JOBS = Jobs()
+JOBS = JobsFeature()
 FEATURES = (JOBS,)

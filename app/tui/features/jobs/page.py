@@ -6,9 +6,9 @@ from typing import ClassVar
 import msgspec
 from textual.binding import BindingType
 
-from app.engine.jobs.background_jobs import Job
+from app.engine.jobs.background_jobs import BackgroundJob
 from app.engine.session import Session
-from app.tui.features.asking import ask_live
+from app.tui.features.shared_dialogs import ask_live
 from app.tui.page_protocols import AskPerson, Copy, ShowMessage
 from tools.amounts import age
 from tools.results import Card, TextBlock
@@ -122,18 +122,18 @@ class JobsPage(msgspec.Struct, frozen=True):
         return PreviewText(parts=(PreviewPart(text=text or "no output yet", tone="muted"),))
 
 
-def _row(job: Job) -> ListRow:
+def _row(job: BackgroundJob) -> ListRow:
     state = job.state if job.state in _TONES else "done"
     badge = Badge(text=state, tone=_TONES[state])
     return ListRow(id=job.id, title=job.title, badges=(badge,), detail=_note(job), right=age(job.seconds))
 
 
-def _note(job: Job) -> str:
+def _note(job: BackgroundJob) -> str:
     words = ["pinned"] if job.is_pinned and job.state == "running" else []
     return ", ".join(words if job.state in ("running", "done") else [*words, job.state])
 
 
-def job_block(job: Job) -> CardBlock:
+def job_block(job: BackgroundJob) -> CardBlock:
     """Returns a job's output as a card; for a running job only the end of it."""
     text = job.result.text if job.result is not None else job.tail()
     states = {"running": CardState.RUNNING, "done": CardState.DONE, "failed": CardState.FAILED}

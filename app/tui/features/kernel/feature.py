@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from app.tui.feature import Feature, FullScreen
+from app.tui.feature import Feature, FeatureServices
 from app.tui.slash import SlashCommand
 
 if TYPE_CHECKING:
     from app.tui.features.kernel.page import KernelPage
 
 
-class Kernel(Feature["KernelPage"]):
+class KernelFeature(Feature["KernelPage"]):
     slash: Sequence[SlashCommand["KernelPage"]] = (
         SlashCommand(
             name="kernel",
@@ -20,11 +20,11 @@ class Kernel(Feature["KernelPage"]):
         ),
     )
 
-    def page(self, screen: FullScreen) -> "KernelPage":
+    def page(self, screen: FeatureServices) -> "KernelPage":
         from app.tui.features.kernel.page import KernelPage  # noqa: PLC0415  (when it is first used)
 
         return KernelPage(screen.session.cells, screen.ask, screen.say, lambda: screen.session.cwd)
 
 
-KERNEL = Kernel()
+KERNEL = KernelFeature()
 FEATURES = (KERNEL,)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from app.engine.user_runs.user_cells import UserCells
-from app.tui.features.asking import pick
+from app.tui.features.shared_dialogs import pick
 from app.tui.page_protocols import AskPerson, ShowMessage
 from tools.amounts import size
 from tools.files.paths import absolute_path

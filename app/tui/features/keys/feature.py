@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from app.tui.feature import Feature, FullScreen
+from app.tui.feature import Feature, FeatureServices
 from app.tui.keys.page_keys import PageKey
 from app.tui.slash import SlashCommand
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from app.tui.features.keys.page import KeysPage
 
 
-class Keys(Feature["KeysPage"]):
+class KeysFeature(Feature["KeysPage"]):
     slash: Sequence[SlashCommand["KeysPage"]] = (
         SlashCommand(
             name="hotkeys",
@@ -31,7 +31,7 @@ class Keys(Feature["KeysPage"]):
         ),
     )
 
-    def page(self, screen: FullScreen) -> "KeysPage":
+    def page(self, screen: FeatureServices) -> "KeysPage":
         from app.tui.features.keys.page import KeysPage  # noqa: PLC0415  (when it is first used)
 
         own = screen.user_keys
@@ -40,5 +40,5 @@ class Keys(Feature["KeysPage"]):
         )
 
 
-KEYS = Keys()
+KEYS = KeysFeature()
 FEATURES = (KEYS,)

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import msgspec
 
-from app.tui.features.asking import pick
+from app.tui.features.shared_dialogs import pick
 from app.tui.keys.action_table import ActionTable
-from app.tui.keys.keymap import bind
+from app.tui.keys.keymap import bind_key
 from app.tui.page_protocols import AskPerson, Write
 from app.values.json_comments import JsonSyntaxError
 from app.values.user_errors import FileError
@@ -47,7 +47,7 @@ class KeysPage(msgspec.Struct, frozen=True):
 
     def _rebind(self, action: str, key: str) -> str:
         try:
-            bind(self.file, action, key or None)
+            bind_key(self.file, action, key or None)
         except (FileError, JsonSyntaxError) as problem:
             return f"{self.file}: {problem}"
         self.read_again()

@@ -14,7 +14,7 @@ from app.tui.features.settings.own_shell import OwnShellScreen
 from app.tui.features.settings.screen import SettingsScreen
 from app.tui.features.tree.screen import TreeScreen
 from app.tui.features.usage.screen import UsageScreen
-from app.tui.keys.keymap import KeyPlace, place
+from app.tui.keys.keymap import KeyPlace, key_place
 from widgets.emulator.terminal_view import TerminalScreen
 from widgets.lists.row_list import RowList
 from widgets.screens.block import SearchedScreen
@@ -25,25 +25,25 @@ from widgets.screens.text_pages import PageScreen
 from widgets.textual_internals import SheetScreen
 
 SCREENS: tuple[KeyPlace, ...] = (
-    place("lists", RowList.BINDINGS, SheetScreen.BINDINGS, PickerScreen.BINDINGS),
-    place("the session tree", TreeScreen.BINDINGS),
-    place("sessions", SessionsScreen.BINDINGS),
-    place("models", ModelScreen.BINDINGS),
-    place("thinking levels", LevelScreen.BINDINGS),
-    place("models to cycle through", ScopeScreen.BINDINGS),
-    place("settings", SettingsScreen.BINDINGS),
-    place("your shell, as commands have it", OwnShellScreen.BINDINGS),
-    place("themes", ThemeScreen.BINDINGS),
-    place("the context window", ContextScreen.BINDINGS),
-    place("usage", UsageScreen.BINDINGS),
-    place("what changed in files", FileDiff.BINDINGS, SearchedScreen.BINDINGS),
-    place("jobs", JobsScreen.BINDINGS),
-    place("staged changes", PendingScreen.BINDINGS),
-    place("MCP servers", ServersScreen.BINDINGS),
-    place("forms", FormScreen.BINDINGS),
-    place("the map of the repository", MapScreen.BINDINGS),
-    place("definitions and uses", PlacesScreen.BINDINGS),
-    place("questions", QuestionScreen.BINDINGS, ConfirmScreen.BINDINGS, TrustScreen.BINDINGS),
-    place("pages to read", PageScreen.BINDINGS),
-    place("a program's own terminal", TerminalScreen.BINDINGS),
+    key_place("lists", RowList.BINDINGS, SheetScreen.BINDINGS, PickerScreen.BINDINGS),
+    key_place("the session tree", TreeScreen.BINDINGS),
+    key_place("sessions", SessionsScreen.BINDINGS),
+    key_place("models", ModelScreen.BINDINGS),
+    key_place("thinking levels", LevelScreen.BINDINGS),
+    key_place("models to cycle through", ScopeScreen.BINDINGS),
+    key_place("settings", SettingsScreen.BINDINGS),
+    key_place("your shell, as commands have it", OwnShellScreen.BINDINGS),
+    key_place("themes", ThemeScreen.BINDINGS),
+    key_place("the context window", ContextScreen.BINDINGS),
+    key_place("usage", UsageScreen.BINDINGS),
+    key_place("what changed in files", FileDiff.BINDINGS, SearchedScreen.BINDINGS),
+    key_place("jobs", JobsScreen.BINDINGS),
+    key_place("staged changes", PendingScreen.BINDINGS),
+    key_place("MCP servers", ServersScreen.BINDINGS),
+    key_place("forms", FormScreen.BINDINGS),
+    key_place("the map of the repository", MapScreen.BINDINGS),
+    key_place("definitions and uses", PlacesScreen.BINDINGS),
+    key_place("questions", QuestionScreen.BINDINGS, ConfirmScreen.BINDINGS, TrustScreen.BINDINGS),
+    key_place("pages to read", PageScreen.BINDINGS),
+    key_place("a program's own terminal", TerminalScreen.BINDINGS),
 )

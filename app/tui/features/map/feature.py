@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from app.tui.feature import Feature, FullScreen, Subscription
+from app.tui.feature import Feature, FeatureServices, Subscription
 from app.tui.slash import SlashCommand
 from app.values.messages import CustomMessage
 from widgets.transcript.blocks import NoteKind
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from app.tui.features.map.page import MapPage
 
 
-class Map(Feature["MapPage"]):
+class MapFeature(Feature["MapPage"]):
     subscriptions: Sequence[Subscription["MapPage"]] = (
         Subscription(
             (Transcript.NamesRequested,), lambda page, message: page.names_in(message.text, uses=message.uses)
         ),
     )
 
-    def page(self, screen: FullScreen) -> "MapPage":
+    def page(self, screen: FeatureServices) -> "MapPage":
         from app.tui.features.map.page import MapPage  # noqa: PLC0415  (when it is first used)
 
         def open_file(path: str, line: int) -> None:
@@ -39,7 +39,7 @@ class Map(Feature["MapPage"]):
         )
 
 
-class SendMap(Feature["MapSender"]):
+class SendMapFeature(Feature["MapSender"]):
     slash: Sequence[SlashCommand["MapSender"]] = (
         SlashCommand(
             name="map",
@@ -49,7 +49,7 @@ class SendMap(Feature["MapSender"]):
         ),
     )
 
-    def page(self, screen: FullScreen) -> "MapSender":
+    def page(self, screen: FeatureServices) -> "MapSender":
         from app.tui.features.map.map_sender import MapSender  # noqa: PLC0415  (when it is first used)
 
         def steer(message: CustomMessage) -> None:
@@ -67,8 +67,8 @@ class SendMap(Feature["MapSender"]):
         )
 
 
-MAP = Map()
-SEND_MAP = SendMap()
+MAP = MapFeature()
+SEND_MAP = SendMapFeature()
 FEATURES = (
     MAP,
     SEND_MAP,

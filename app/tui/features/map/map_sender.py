@@ -6,9 +6,9 @@ from pathlib import Path
 
 import msgspec
 
-from app.engine.permissions.gate import PermissionGate
+from app.engine.permissions.permission_gate import PermissionGate
 from app.engine.repository.repository_maps import FOLDER_MAP, RepositoryMaps
-from app.tui.features.asking import read_card
+from app.tui.features.shared_dialogs import read_card
 from app.tui.page_protocols import AskPerson, ShowMessage
 from app.values.messages import CustomMessage
 from tools.base import ToolError

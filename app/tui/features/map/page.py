@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from app.engine.repository.repository_maps import RepositoryMaps
-from app.tui.features.asking import read_card
 from app.tui.features.map.rows import (
     MapPlace,
     PlaceAndRow,
@@ -19,6 +18,7 @@ from app.tui.features.map.rows import (
     tree_rows,
 )
 from app.tui.features.map.screen import MapScreen, PlacesScreen
+from app.tui.features.shared_dialogs import read_card
 from app.tui.page_protocols import AskPerson, Copy, ShowMessage, Write
 from tools.amounts import pluralized
 from tools.filemap.symbols import Symbol
@@ -36,11 +36,11 @@ if TYPE_CHECKING:
 OpenFile = Callable[[str, int], None]
 """Opens a file at a line in the user's editor."""
 _NAME = re.compile(r"[A-Za-z_$][\w$]{2,}|[^\W\da-zA-Z_]\w*")
-_MOST_NAMES = 3000
-_LONGEST = 400
+_MAX_NAMES = 3000
+_MAX_DEFINITION_LINES = 400
 """The maximum number of lines shown of a definition."""
 _PREVIEWED = 60
-_OFF = (
+_MAPS_OFF_TEXT = (
     "There is no repository map here: repositoryMaps.enabled is off in /settings, or the "
     "files are on another machine."
 )
@@ -71,7 +71,7 @@ class MapPage(msgspec.Struct):
     async def open(self) -> None:
         """Shows the map; unfolded rows and the query are kept until another place is chosen."""
         if not await self.maps.is_there():
-            self.say(_OFF, NoteKind.WARNING)
+            self.say(_MAPS_OFF_TEXT, NoteKind.WARNING)
             return
         self._files = await self.maps.files()
         current = ""
@@ -182,9 +182,9 @@ class MapPage(msgspec.Struct):
     async def names_in(self, text: str, *, uses: bool) -> None:
         """Goes to the definition or uses of a name in the text; with several names, the user chooses."""
         if not await self.maps.is_there():
-            self.say(_OFF, NoteKind.WARNING)
+            self.say(_MAPS_OFF_TEXT, NoteKind.WARNING)
             return
-        names = list(dict.fromkeys(_NAME.findall(text)))[:_MOST_NAMES]
+        names = list(dict.fromkeys(_NAME.findall(text)))[:_MAX_NAMES]
         # Names that can only be code come before words that may be prose.
         known = sorted(await self.maps.known(names), key=lambda name: name.islower() and "_" not in name)
         if not known:
@@ -313,9 +313,9 @@ class MapPage(msgspec.Struct):
         """Shows the source lines of a place in full."""
         around = 20 if symbol.kind == "line" else 0
         first = max(1, symbol.start_line - around)
-        last = min(symbol.end_line + around, first + _LONGEST - 1)
+        last = min(symbol.end_line + around, first + _MAX_DEFINITION_LINES - 1)
         text = await self.maps.lines(path, first, last)
-        note = f"its first {_LONGEST} lines" if symbol.end_line > last and not around else ""
+        note = f"its first {_MAX_DEFINITION_LINES} lines" if symbol.end_line > last and not around else ""
         card = Card(
             title=escape_controls(symbol.name),
             subject=f"{escape_controls(path)}:{symbol.start_line}",

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _MOST_SYMBOLS = 500
 """The maximum number of symbols listed per file; typing a name finds the others."""
-_LONGEST_PATH = 40
+_MAX_PATH_CELLS = 40
 _LAST = "\U0010ffff"
 
 
@@ -120,11 +120,11 @@ def found_rows(found: Sequence["MatchedFile"], *, by_path: bool) -> Iterator[Pla
 
 def ending(path: str) -> str:
     """Shortens a long path at its beginning, because a list would cut the file name at the end."""
-    if len(path) <= _LONGEST_PATH:
+    if len(path) <= _MAX_PATH_CELLS:
         return path
     folders = path.split("/")
     shown = folders.pop()
-    while folders and len(folders[-1]) + len(shown) + 3 <= _LONGEST_PATH:
+    while folders and len(folders[-1]) + len(shown) + 3 <= _MAX_PATH_CELLS:
         shown = f"{folders.pop()}/{shown}"
     return f"…/{shown}" if folders else shown
 

@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from app.tui.feature import Feature, FullScreen, Subscription
+from app.tui.feature import Feature, FeatureServices, Subscription
 from app.tui.slash import SlashCommand
 
 if TYPE_CHECKING:
     from app.tui.features.mcp.page import McpPage
 
 
-class Mcp(Feature["McpPage"]):
+class McpFeature(Feature["McpPage"]):
     slash: Sequence[SlashCommand["McpPage"]] = (
         SlashCommand(
             name="mcp",
@@ -23,7 +23,7 @@ class Mcp(Feature["McpPage"]):
         Subscription(("form",), lambda page, event: page.answer(event)),
     )
 
-    def page(self, screen: FullScreen) -> "McpPage":
+    def page(self, screen: FeatureServices) -> "McpPage":
         from app.tui.features.mcp.page import McpPage  # noqa: PLC0415  (when it is first used)
 
         return McpPage(
@@ -37,5 +37,5 @@ class Mcp(Feature["McpPage"]):
         )
 
 
-MCP = Mcp()
+MCP = McpFeature()
 FEATURES = (MCP,)

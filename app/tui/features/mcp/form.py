@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 import msgspec
 
 from app.mcp.elicitation_forms import SECRET_WARNING, default_answers, validate_answers, validate_field
-from app.tui.features.asking import pick
 from app.tui.features.mcp.form_screen import FilledField, FormScreen
+from app.tui.features.shared_dialogs import pick
 from app.tui.page_protocols import AskPerson, NotifyWaiting
 from app.values.events import QuestionAsked
 from app.values.forms import AskedForm, FormField
@@ -21,7 +21,7 @@ from widgets.screens.dialogs import InputScreen, QuestionScreen
 from widgets.screens.picker import Picked
 
 GRACE_SECONDS = 0.6
-Answers = Mapping[str, str] | str | None
+FormAnswers = Mapping[str, str] | str | None
 """The answer to a form: texts by field, a field to edit or `decline`; None if the form was
 closed."""
 
@@ -49,14 +49,14 @@ class FormPage(msgspec.Struct, frozen=True):
         if not answer.done():
             answer.set_result(said)
 
-    async def _answers(self, form: AskedForm) -> Answers:
+    async def _answers(self, form: AskedForm) -> FormAnswers:
         if form.url:
             return await self._page(form)
         if not form.fields:
             return await self._said(form, form.message, yes="Yes", no="No")
         return await self._filled(form)
 
-    async def _page(self, form: AskedForm) -> Answers:
+    async def _page(self, form: AskedForm) -> FormAnswers:
         host = urlsplit(form.url).hostname or "an unknown address"
         text = f"{form.message}\n\nIt wants to open a page at {host}:\n{form.url}"
         said = await self._said(form, text, yes="Open it", no="Do not open it")
@@ -67,13 +67,13 @@ class FormPage(msgspec.Struct, frozen=True):
         await self.show_page(form.url)
         return {}
 
-    async def _said(self, form: AskedForm, text: str, *, yes: str, no: str) -> Answers:
+    async def _said(self, form: AskedForm, text: str, *, yes: str, no: str) -> FormAnswers:
         rows = (ListRow(id="decline", title=no), ListRow(id="accept", title=yes))
         screen = QuestionScreen(f"{form.server} asks", text, rows, grace=GRACE_SECONDS, clock=self.clock)
         row: ListRow | None = await self.ask(screen)
         return None if row is None else {} if row.id == "accept" else "decline"
 
-    async def _filled(self, form: AskedForm) -> Answers:
+    async def _filled(self, form: AskedForm) -> FormAnswers:
         values, wrong, current, grace = default_answers(form), dict[str, str](), "", GRACE_SECONDS
         message = "\n".join(filter(None, (form.message, SECRET_WARNING)))
         while True:

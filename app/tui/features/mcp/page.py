@@ -9,9 +9,9 @@ import msgspec
 from textual.binding import BindingType
 
 from app.engine.mcp.mcp_commands import offered_text, run_mcp_command, test_server
-from app.engine.mcp.servers import McpServers
-from app.tui.features.asking import ask_live, pick
+from app.engine.mcp.session_servers import McpServers
 from app.tui.features.models.login import LoginUi
+from app.tui.features.shared_dialogs import ask_live, pick
 from app.tui.page_protocols import AskPerson, NotifyWaiting, ShowMessage
 from app.values.events import QuestionAsked
 from app.values.mcp_servers import ServerState, ServerView, ToolExposure, ToolView
@@ -78,7 +78,7 @@ _TONES: dict[ServerState, Tone] = {
     "starting": "accent",
     "ready": "success",
 }
-_NEEDS_SOMEBODY = ("sign-in", "failed", "error", "untrusted")
+_STATES_NEEDING_USER = ("sign-in", "failed", "error", "untrusted")
 _LOG_LINES_SHOWN = 20
 
 
@@ -211,7 +211,7 @@ class McpPage(msgspec.Struct, frozen=True):
 
     def _rows(self) -> list[ListRow]:
         views = self.verbs.servers()
-        return [_row(view) for view in sorted(views, key=lambda view: view.state not in _NEEDS_SOMEBODY)]
+        return [_row(view) for view in sorted(views, key=lambda view: view.state not in _STATES_NEEDING_USER)]
 
 
 def _row(view: ServerView) -> ListRow:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from app.tui.feature import Feature, FullScreen
+from app.tui.feature import Feature, FeatureServices
 from app.tui.keys.page_keys import PageKey
 from app.tui.slash import SlashCommand
 
@@ -20,7 +20,7 @@ async def _thinking(page: "ModelPage", argument: str) -> None:
     await (page.level_named(argument) if argument else page.level())
 
 
-class Login(Feature["LoginPage"]):
+class LoginFeature(Feature["LoginPage"]):
     slash: Sequence[SlashCommand["LoginPage"]] = (
         SlashCommand(
             name="login",
@@ -36,9 +36,9 @@ class Login(Feature["LoginPage"]):
         ),
     )
 
-    def page(self, screen: FullScreen) -> "LoginPage":
-        from app.providers.contract import StreamOptions  # noqa: PLC0415  (when it is first used)
-        from app.providers.signin.checking import KeyChecker  # noqa: PLC0415  (when it is first used)
+    def page(self, screen: FeatureServices) -> "LoginPage":
+        from app.providers.model_stream import StreamOptions  # noqa: PLC0415  (when it is first used)
+        from app.providers.signin.key_check import KeyChecker  # noqa: PLC0415  (when it is first used)
         from app.tui.features.models.login import LoginPage  # noqa: PLC0415  (when it is first used)
 
         assembled, choice = screen.assembled, screen.assembled.choice
@@ -53,7 +53,7 @@ class Login(Feature["LoginPage"]):
         )
 
 
-class Models(Feature["ModelPage"]):
+class ModelsFeature(Feature["ModelPage"]):
     slash: Sequence[SlashCommand["ModelPage"]] = (
         SlashCommand(name="model", hint="[name]", verb="set_model", run=_model),
         SlashCommand(
@@ -88,7 +88,7 @@ class Models(Feature["ModelPage"]):
         ),
     )
 
-    def page(self, screen: FullScreen) -> "ModelPage":
+    def page(self, screen: FeatureServices) -> "ModelPage":
         from app.tui.features.models.page import ModelPage, look_up  # noqa: PLC0415  (when it is first used)
 
         assembled, choice = screen.assembled, screen.assembled.choice
@@ -109,8 +109,8 @@ class Models(Feature["ModelPage"]):
         )
 
 
-LOGIN = Login()
-MODELS = Models()
+LOGIN = LoginFeature()
+MODELS = ModelsFeature()
 FEATURES = (
     LOGIN,
     MODELS,

@@ -8,10 +8,10 @@ import msgspec
 
 from app.providers.credentials import Credentials, Source
 from app.providers.models.known_providers import PROVIDERS
-from app.providers.signin.checking import Check
 from app.providers.signin.interface import Entry, SignIn, unregistered
+from app.providers.signin.key_check import Check
 from app.resources.paths import docs_dir
-from app.tui.features.asking import ask_text, pick, select
+from app.tui.features.shared_dialogs import ask_text, pick, select
 from app.tui.page_protocols import AskPerson, ShowMessage
 from tools.running.browser import open_page
 from widgets.lists.rows import Badge, ListRow

@@ -8,7 +8,7 @@ import msgspec
 
 from app.engine.core.model_choice import ModelChoice
 from app.engine.session import Session
-from app.providers.models.discovery import discover, hint, known_state
+from app.providers.models.discovery import discover, discovery_hint, known_state
 from app.providers.models.known_providers import PROVIDERS, RESELLERS
 from app.providers.models.model_names import select_model, select_scope
 from app.providers.models.model_vendors import is_resold
@@ -170,7 +170,7 @@ class ModelPage(msgspec.Struct, frozen=True):
             by_key = f"connect with {key}" if key else "connect with /login"
             ways = f"Set {names}, or {by_key}." if names else f"{by_key[0].upper()}{by_key[1:]}."
             return [PreviewPart(text="No key", tone="warning"), PreviewPart(text=ways, tone="muted")]
-        told = hint(known_state(model.provider, choice.catalogue, choice.credentials))
+        told = discovery_hint(known_state(model.provider, choice.catalogue, choice.credentials))
         return [
             PreviewPart(text=f"Connected with {_SOURCES.get(source, source)}", tone="success"),
             *([PreviewPart(text=told, tone="muted")] if told else []),
@@ -204,7 +204,7 @@ def _facts(model: Model) -> list[tuple[str, str]]:
 async def look_up(models: ModelChoice, provider: str, *, agent_dir: Path, proxy: str | None) -> str:
     """Asks a provider which models it has; returns the outcome as text."""
     found = await discover(provider, models.catalogue, models.credentials, agent_dir, proxy=proxy)
-    return hint(found) or f"{provider} has {found.count} models"
+    return discovery_hint(found) or f"{provider} has {found.count} models"
 
 
 def model_rows(choice: ModelChoice) -> list[ListRow]:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from app.tui.feature import Feature, FullScreen, Subscription
+from app.tui.feature import Feature, FeatureServices, Subscription
 from app.tui.features.permissions.feature import APPROVALS
 from app.tui.slash import SlashCommand
 from app.values.events import AgentSettled, AgentStart, SessionReplaced
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from app.tui.features.pending.questions import StagedQuestions
 
 
-class Pending(Feature["PendingPage"]):
+class PendingFeature(Feature["PendingPage"]):
     slash: Sequence[SlashCommand["PendingPage"]] = (
         SlashCommand(name="pending", verb="list_pending", run=lambda page, _: page.open()),
     )
 
-    def page(self, screen: FullScreen) -> "PendingPage":
+    def page(self, screen: FeatureServices) -> "PendingPage":
         from app.tui.features.pending.page import PendingPage  # noqa: PLC0415  (when it is first used)
 
         return PendingPage(screen.session, screen.ask, screen.say)
@@ -32,13 +32,13 @@ class StagedQuestionsFeature(Feature["StagedQuestions"]):
         ),
     )
 
-    def page(self, screen: FullScreen) -> "StagedQuestions":
+    def page(self, screen: FeatureServices) -> "StagedQuestions":
         from app.tui.features.pending.questions import StagedQuestions  # noqa: PLC0415  (when it is first used)
 
         return StagedQuestions(screen.session, screen.page(APPROVALS), screen.say, screen.tasks.spawn)
 
 
-PENDING = Pending()
+PENDING = PendingFeature()
 STAGED = StagedQuestionsFeature()
 FEATURES = (
     PENDING,

@@ -7,7 +7,7 @@ import msgspec
 from textual.binding import BindingType
 
 from app.engine.session import Session
-from app.tui.features.asking import read_card
+from app.tui.features.shared_dialogs import read_card
 from app.tui.page_protocols import AskPerson, ShowMessage
 from app.values.events import Event
 from app.values.pending import PendingChanged
@@ -43,7 +43,7 @@ class PendingScreen(PickerScreen):
         )
 
 
-_MOST_SHOWN = 50
+_MAX_SHOWN = 50
 _ANSWERS: dict[str, Resolution] = {"app.pending.apply": "apply", "app.pending.discard": "discard"}
 
 
@@ -119,7 +119,7 @@ def staged_card(staged: StagedAction) -> Card:
             added=file.diff.added,
             removed=file.diff.removed,
         )
-        for file in staged.files[:_MOST_SHOWN]
+        for file in staged.files[:_MAX_SHOWN]
     ]
     nothing = TextBlock(text="Changes no files; applying runs the action of the tool that staged it.")
     return Card(

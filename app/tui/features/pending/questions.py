@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from app.engine.core.questions import ApprovalReply
+from app.engine.core.user_questions import ApprovalReply
 from app.engine.session import Session
 from app.tui.features.permissions.approvals import Approvals
 from app.tui.page_protocols import ShowMessage, Spawn
@@ -17,7 +17,7 @@ from tools.edits.pending import StagedAction
 from tools.text import one_line
 from widgets.transcript.blocks import NoteKind
 
-_MOST_FILES = 3
+_MAX_FILES = 3
 
 
 class StagedQuestions(msgspec.Struct):
@@ -59,8 +59,8 @@ class StagedQuestions(msgspec.Struct):
         files = [
             f"{one_line(file.shown)}  +{file.diff.added} {MINUS}{file.diff.removed}" for file in staged.files
         ]
-        if len(files) > _MOST_FILES:
-            files[_MOST_FILES - 1 :] = [f"… and {len(files) - _MOST_FILES + 1} more files"]
+        if len(files) > _MAX_FILES:
+            files[_MAX_FILES - 1 :] = [f"… and {len(files) - _MAX_FILES + 1} more files"]
         self._asked = staged.id
         self._answer = self.approvals.ask_about_staged(
             one_line(staged.source_tool),

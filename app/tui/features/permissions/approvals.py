@@ -9,9 +9,9 @@ from typing import Any, Final, Literal, Protocol
 import msgspec
 from textual.screen import Screen
 
-from app.engine.core.questions import ApprovalReply
-from app.engine.permissions.gate import PermissionGate
-from app.permits.decide import MODES
+from app.engine.core.user_questions import ApprovalReply
+from app.engine.permissions.permission_gate import PermissionGate
+from app.permits.permission_decisions import PERMISSION_MODES
 from app.permits.sandbox_exceptions import SANDBOX_REQUEST, rule_words
 from app.permits.verdicts import RISK_MEANINGS
 from app.tui.page_protocols import AskPerson, KeyLabel, NotifyWaiting, ShowMessage, Spawn
@@ -279,7 +279,9 @@ class Approvals(msgspec.Struct):
                 self.tell("Press the same key again for the next mode.", _MODE_SECONDS)
             return
         now = self.permits.rules.mode
-        self.permits.rules.set_mode(MODES[(MODES.index(now) + 1) % len(MODES)])
+        self.permits.rules.set_mode(
+            PERMISSION_MODES[(PERMISSION_MODES.index(now) + 1) % len(PERMISSION_MODES)]
+        )
         self.tell(f"Permissions: {self.permits.rules.mode}", _MODE_SECONDS)
 
     # Answers

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from app.tui.feature import Feature, FullScreen, Subscription
+from app.tui.feature import Feature, FeatureServices, Subscription
 from app.tui.features.permissions.approvals import Approvals
 from app.tui.keys.page_keys import PageKey
 from app.tui.slash import SlashCommand
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from app.tui.features.permissions.secrets import SecretsPage
 
 
-class Questions(Feature[Approvals]):
+class ApprovalsFeature(Feature[Approvals]):
     keys: Sequence[PageKey[Approvals]] = (
         PageKey(
             id="app.approval.once",
@@ -61,7 +61,7 @@ class Questions(Feature[Approvals]):
         Subscription(("approval",), lambda page, event: page.note(event)),
     )
 
-    def page(self, screen: FullScreen) -> Approvals:
+    def page(self, screen: FeatureServices) -> Approvals:
         session = screen.session
         return Approvals(
             session.permissions,
@@ -80,7 +80,7 @@ class Questions(Feature[Approvals]):
         )
 
 
-class Permissions(Feature["PermissionsPage"]):
+class PermissionsFeature(Feature["PermissionsPage"]):
     slash: Sequence[SlashCommand["PermissionsPage"]] = (
         SlashCommand(
             name="permissions",
@@ -96,27 +96,27 @@ class Permissions(Feature["PermissionsPage"]):
         ),
     )
 
-    def page(self, screen: FullScreen) -> "PermissionsPage":
+    def page(self, screen: FeatureServices) -> "PermissionsPage":
         from app.tui.features.permissions.page import PermissionsPage  # noqa: PLC0415  (when it is first used)
 
         return PermissionsPage(screen.session.permissions, screen.ask, screen.say, screen.keep)
 
 
-class Secrets(Feature["SecretsPage"]):
+class SecretsFeature(Feature["SecretsPage"]):
     slash: Sequence[SlashCommand["SecretsPage"]] = (
         SlashCommand(name="secrets", verb="get_secrets", run=lambda page, _: page.open()),
         SlashCommand(name="unmask", verb="unmask", run=lambda page, _: page.unmask()),
     )
 
-    def page(self, screen: FullScreen) -> "SecretsPage":
+    def page(self, screen: FeatureServices) -> "SecretsPage":
         from app.tui.features.permissions.secrets import SecretsPage  # noqa: PLC0415  (when it is first used)
 
         return SecretsPage(screen.session.secrets, screen.session.unmask, screen.ask, screen.say)
 
 
-APPROVALS = Questions()
-PERMISSIONS = Permissions()
-SECRETS = Secrets()
+APPROVALS = ApprovalsFeature()
+PERMISSIONS = PermissionsFeature()
+SECRETS = SecretsFeature()
 FEATURES = (
     APPROVALS,
     PERMISSIONS,

@@ -1,16 +1,16 @@
 """`/permissions`: the mode, the rules with their origin, and the recent decisions with their reasons."""
 
-from app.engine.permissions.gate import PermissionGate
-from app.engine.permissions.past_verdicts import PastVerdict
-from app.permits.decide import MODES, Mode
+from app.engine.permissions.permission_gate import PermissionGate
+from app.engine.permissions.verdict_log import PastVerdict
+from app.permits.permission_decisions import PERMISSION_MODES, PermissionMode
 from app.permits.rules import PermitRule
-from app.tui.features.asking import pick
 from app.tui.features.permissions.sandbox import SandboxPage
+from app.tui.features.shared_dialogs import pick
 from app.tui.page_protocols import AskPerson, SaveDefault, ShowMessage
 from widgets.lists.rows import ListRow
 from widgets.transcript.blocks import NoteKind
 
-_WORDS: dict[Mode, str] = {
+_WORDS: dict[PermissionMode, str] = {
     "read-only": "runs safe commands; refuses everything else",
     "ask": "runs safe commands; asks about everything else",
     "auto-edit": "runs commands in the sandbox; asks about network commands",
@@ -60,7 +60,7 @@ class PermissionsPage:
                 detail=_WORDS[mode],
                 is_checked=mode == self._permits.rules.mode,
             )
-            for mode in MODES
+            for mode in PERMISSION_MODES
         ]
         rules = self._rules()
         if rules:
@@ -94,9 +94,11 @@ class PermissionsPage:
         return list(reversed(self._permits.view().past))[:_SHOWN]
 
     def _set(self, mode: str) -> None:
-        known: Mode | None = next((one for one in MODES if one == mode), None)
+        known: PermissionMode | None = next((one for one in PERMISSION_MODES if one == mode), None)
         if known is None:
-            self._say(f"There is no permission mode {mode}. Modes: {', '.join(MODES)}.", NoteKind.WARNING)
+            self._say(
+                f"There is no permission mode {mode}. Modes: {', '.join(PERMISSION_MODES)}.", NoteKind.WARNING
+            )
             return
         self._permits.rules.set_mode(known)
         self._say(f"Permissions: {known}: {_WORDS[known]}.")

@@ -6,7 +6,7 @@ import msgspec
 
 from app.engine.sandbox.sandbox_texts import NETWORK_WORDS, SETTING_WORDS, STEP_WORDS, state_line
 from app.engine.sandbox.sandboxes import SandboxState
-from app.tui.features.asking import pick
+from app.tui.features.shared_dialogs import pick
 from app.tui.page_protocols import AskPerson, SaveDefault, ShowMessage
 from widgets.lists.rows import ListRow
 from widgets.transcript.blocks import NoteKind

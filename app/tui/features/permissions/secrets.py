@@ -4,9 +4,9 @@ from collections.abc import Awaitable, Callable
 
 import msgspec
 
-from app.engine.prompts import Disposition
+from app.engine.prompt_submission import PromptDisposition
 from app.engine.secrets.session_mask import SessionMask
-from app.tui.features.asking import pick
+from app.tui.features.shared_dialogs import pick
 from app.tui.page_protocols import AskPerson, ShowMessage
 from widgets.lists.rows import ListRow
 
@@ -17,7 +17,7 @@ class SecretsPage(msgspec.Struct, frozen=True):
     """Shows the masked secrets of one session."""
 
     secrets: SessionMask
-    send_unmasked: Callable[[], Awaitable[Disposition]]
+    send_unmasked: Callable[[], Awaitable[PromptDisposition]]
     ask: AskPerson
     say: ShowMessage
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from app.tui.feature import Feature, FullScreen
+from app.tui.feature import Feature, FeatureServices
 from app.tui.slash import SlashCommand
 
 if TYPE_CHECKING:
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from app.tui.features.rules.page import RulesPage
 
 
-class Rules(Feature["RulesPage"]):
+class RulesFeature(Feature["RulesPage"]):
     slash: Sequence[SlashCommand["RulesPage"]] = (
         SlashCommand(
             name="rules",
@@ -20,7 +20,7 @@ class Rules(Feature["RulesPage"]):
         ),
     )
 
-    def page(self, screen: FullScreen) -> "RulesPage":
+    def page(self, screen: FeatureServices) -> "RulesPage":
         from app.tui.features.rules.page import RulesPage  # noqa: PLC0415  (when it is first used)
 
         assembled = screen.assembled
@@ -33,18 +33,18 @@ class Rules(Feature["RulesPage"]):
         )
 
 
-class Notes(Feature["NotesPage"]):
+class NotesFeature(Feature["NotesPage"]):
     """The `#` prefix in the editor, which saves a note to a memory file."""
 
-    def page(self, screen: FullScreen) -> "NotesPage":
+    def page(self, screen: FeatureServices) -> "NotesPage":
         from app.tui.features.rules.notes import NotesPage  # noqa: PLC0415  (when it is first used)
 
         prompt = screen.assembled.prompt
         return NotesPage(lambda: prompt.paths, screen.ask, screen.say, reload=prompt.reload)
 
 
-RULES = Rules()
-NOTES = Notes()
+RULES = RulesFeature()
+NOTES = NotesFeature()
 FEATURES = (
     RULES,
     NOTES,

@@ -8,7 +8,7 @@ import msgspec
 from app.resources.paths import Paths
 from app.resources.rules.rule_files import Rule, RuleActivation, Rules, find_rules
 from app.resources.settings.settings_agent import RuleSettings
-from app.tui.features.asking import read_card
+from app.tui.features.shared_dialogs import read_card
 from app.tui.page_protocols import AskPerson, ShowMessage
 from app.tui.status.header_and_footer import short_path
 from tools.results import Card, MarkdownBlock, TextBlock

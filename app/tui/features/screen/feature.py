@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from app.tui.feature import Feature, FullScreen, Subscription
+from app.tui.feature import Feature, FeatureServices, Subscription
 from app.tui.features.screen.page import ScreenPage
 from app.tui.features.screen.run_keys import RunKeys
 from app.tui.keys.page_keys import CLEAR, PageKey
@@ -20,7 +20,7 @@ async def _quit(page: ScreenPage, argument: str) -> None:
     page.quit()
 
 
-class Queue(Feature[QueuedMessages]):
+class QueueFeature(Feature[QueuedMessages]):
     keys: Sequence[PageKey[QueuedMessages]] = (
         PageKey(
             id="app.message.dequeue",
@@ -39,11 +39,11 @@ class Queue(Feature[QueuedMessages]):
         Subscription((QueueUpdate,), lambda page, _: page.show()),
     )
 
-    def page(self, screen: FullScreen) -> QueuedMessages:
+    def page(self, screen: FeatureServices) -> QueuedMessages:
         return QueuedMessages(screen.session, screen.queue_view, screen.editor, screen.say)
 
 
-class Run(Feature[RunKeys]):
+class RunKeysFeature(Feature[RunKeys]):
     slash: Sequence[SlashCommand[RunKeys]] = (
         SlashCommand(name="copy", help="copy the last answer", run=_copy),
     )
@@ -83,11 +83,11 @@ class Run(Feature[RunKeys]):
         Subscription((Transcript.RetryRequested,), lambda page, _: page.retry()),
     )
 
-    def page(self, screen: FullScreen) -> RunKeys:
+    def page(self, screen: FeatureServices) -> RunKeys:
         return RunKeys(screen.session, screen.presenter, screen.transcript, screen.copy, screen.key_label)
 
 
-class Page(Feature[ScreenPage]):
+class ScreenFeature(Feature[ScreenPage]):
     slash: Sequence[SlashCommand[ScreenPage]] = (
         SlashCommand(name="init", verb="init_context", run=lambda page, _: page.command("init_context")),
         SlashCommand(
@@ -170,13 +170,13 @@ class Page(Feature[ScreenPage]):
         ),
     )
 
-    def page(self, screen: FullScreen) -> ScreenPage:
+    def page(self, screen: FeatureServices) -> ScreenPage:
         return ScreenPage(screen, screen.page(QUEUE))
 
 
-QUEUE = Queue()
-RUN = Run()
-SCREEN = Page()
+QUEUE = QueueFeature()
+RUN = RunKeysFeature()
+SCREEN = ScreenFeature()
 FEATURES = (
     QUEUE,
     RUN,

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from app.tui.feature import FullScreen
+from app.tui.feature import FeatureServices
 from app.tui.features.ending_jobs import EndingWork
 from app.tui.features.extensions.feature import TRUST
 from app.tui.features.screen.stop_or_leave import StopOrLeave
@@ -15,7 +15,7 @@ from widgets.transcript.blocks import NoteKind
 class ScreenPage:
     """Runs actions of the screen itself and commands without a page."""
 
-    def __init__(self, screen: FullScreen, queued: QueuedMessages) -> None:
+    def __init__(self, screen: FeatureServices, queued: QueuedMessages) -> None:
         self.screen = screen
         self.leaving = StopOrLeave(
             screen.session,
@@ -58,7 +58,7 @@ class ScreenPage:
 
     async def command(self, name: str, **given: Any) -> Any:
         """Runs a command of the session by its name."""
-        from app.engine.commands.table import COMMANDS  # noqa: PLC0415  (the first paint needs none)
+        from app.engine.commands.command_table import COMMANDS  # noqa: PLC0415  (the first paint needs none)
 
         return await COMMANDS[name](self.screen.session, **given)
 

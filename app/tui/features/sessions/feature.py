@@ -3,19 +3,19 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from app.tui.feature import Feature, FullScreen
+from app.tui.feature import Feature, FeatureServices
 from app.tui.keys.keymap import NO_KEY
 from app.tui.keys.page_keys import PageKey
 from app.tui.slash import SlashCommand
 
 if TYPE_CHECKING:
     from app.tui.features.sessions.page import SessionsPage
-    from app.tui.features.sessions.resuming import SessionOpener
+    from app.tui.features.sessions.session_opener import SessionOpener
 
 
-class Resume(Feature["SessionOpener"]):
-    def page(self, screen: FullScreen) -> "SessionOpener":
-        from app.tui.features.sessions.resuming import SessionOpener  # noqa: PLC0415  (when it is first used)
+class ResumeFeature(Feature["SessionOpener"]):
+    def page(self, screen: FeatureServices) -> "SessionOpener":
+        from app.tui.features.sessions.session_opener import SessionOpener  # noqa: PLC0415  (when it is first used)
 
         return SessionOpener(
             screen.session,
@@ -27,7 +27,7 @@ class Resume(Feature["SessionOpener"]):
         )
 
 
-class Sessions(Feature["SessionsPage"]):
+class SessionsFeature(Feature["SessionsPage"]):
     slash: Sequence[SlashCommand["SessionsPage"]] = (
         SlashCommand(name="resume", verb="switch_session", run=lambda page, _: page.open()),
         SlashCommand(
@@ -78,7 +78,7 @@ class Sessions(Feature["SessionsPage"]):
         ),
     )
 
-    def page(self, screen: FullScreen) -> "SessionsPage":
+    def page(self, screen: FeatureServices) -> "SessionsPage":
         from app.tui.features.sessions.page import SessionsPage  # noqa: PLC0415  (when it is first used)
 
         resuming = screen.page(RESUME)
@@ -97,8 +97,8 @@ class Sessions(Feature["SessionsPage"]):
         )
 
 
-RESUME = Resume()
-SESSIONS = Sessions()
+RESUME = ResumeFeature()
+SESSIONS = SessionsFeature()
 FEATURES = (
     RESUME,
     SESSIONS,

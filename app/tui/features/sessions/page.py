@@ -15,14 +15,20 @@ from app.engine.tree.tree_commands import clone_from
 from app.engine.tree.tree_commands import fork as fork_session
 from app.sessions.errors import SessionError
 from app.sessions.file.lock import locked_by_others
-from app.sessions.index.listed import SessionSummary
-from app.sessions.library import list_sessions, newest_sessions, rename_session, rows_with_forks, search_now
-from app.sessions.log import SessionLog
-from app.sessions.trash import delete_session, in_trash, undo_delete
+from app.sessions.index.list_values import SessionSummary
+from app.sessions.session_library import (
+    list_sessions,
+    newest_sessions,
+    rename_session,
+    rows_with_forks,
+    search_now,
+)
+from app.sessions.session_log import SessionLog
+from app.sessions.trash import delete_session, trashed_sessions, undo_delete
 from app.tui.entry_texts import entry_title, one_line, prompt_rows
-from app.tui.features.asking import ask_text, pick
 from app.tui.features.ending_jobs import EndingWork
 from app.tui.features.sessions.screen import SessionRow, SessionsScreen
+from app.tui.features.shared_dialogs import ask_text, pick
 from app.tui.page_protocols import AskPerson, KeyLabel, ShowMessage, Spawn, Write
 from app.tui.status.header_and_footer import short_path
 from app.values.usage import format_dollars
@@ -37,8 +43,8 @@ from widgets.transcript.blocks import NoteKind
 
 PAUSE_SECONDS = 0.12
 """Seconds without typing before all texts are searched."""
-MOST_FOUND = 200
-LAST_SAID = 12
+MAX_FOUND = 200
+LAST_MESSAGES_SHOWN = 12
 
 
 class SessionsPage(msgspec.Struct):
@@ -184,7 +190,7 @@ class SessionsPage(msgspec.Struct):
         async def look() -> None:
             await asyncio.sleep(PAUSE_SECONDS)
             root = self.places.root
-            hits, unread = await asyncio.to_thread(search_now, root, query, limit=MOST_FOUND)
+            hits, unread = await asyncio.to_thread(search_now, root, query, limit=MAX_FOUND)
             found: dict[str, str] = {}
             for hit in hits:
                 excerpt = hit.excerpt.replace("\x01", "").replace("\x02", "")
@@ -253,7 +259,7 @@ class SessionsPage(msgspec.Struct):
 
     async def _undelete(self) -> str:
         """Restores the session that was deleted last, even in an earlier run; returns a message."""
-        trash = await asyncio.to_thread(in_trash, self.places.root)
+        trash = await asyncio.to_thread(trashed_sessions, self.places.root)
         if not trash:
             return "the trash is empty"
         path = await asyncio.to_thread(undo_delete, trash[0])
@@ -330,4 +336,4 @@ def _last_said(path: Path) -> list[str]:
     except (SessionError, OSError):
         return []
     told = [title for entry in log.path_to(log.leaf_id) if (title := entry_title(entry))]
-    return told[-LAST_SAID:]
+    return told[-LAST_MESSAGES_SHOWN:]

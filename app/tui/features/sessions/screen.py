@@ -13,8 +13,8 @@ from widgets.screens.picker import PickerAction, PickerScreen, bindings_of
 from widgets.screens.preview import PreviewText
 from widgets.screens.requests import ScreenRequest
 
-Scope = Literal["here", "all"]
-_LONGEST_AGE = 4
+ListScope = Literal["here", "all"]
+_MAX_AGE_CELLS = 4
 
 
 class SessionRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,7 +50,7 @@ def _badges(one: SessionRow) -> tuple[Badge, ...]:
 
 
 def _count_and_age(one: SessionRow) -> str:
-    return f"{one.count}  {one.age:>{_LONGEST_AGE}}" if one.count else one.age
+    return f"{one.count}  {one.age:>{_MAX_AGE_CELLS}}" if one.count else one.age
 
 
 def _empty(own: Mapping[str, str]) -> str:
@@ -98,7 +98,7 @@ class SessionsScreen(PickerScreen):
         self._sessions = tuple(sessions)
         self._found: Mapping[str, str] = {}
         self._found_for = ""
-        self.scope: Scope = "here" if any(one.is_here for one in sessions) else "all"
+        self.scope: ListScope = "here" if any(one.is_here for one in sessions) else "all"
         self.is_threaded = True
         self.is_named_only = False
         super().__init__(

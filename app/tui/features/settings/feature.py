@@ -3,19 +3,19 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from app.tui.feature import Feature, FullScreen
+from app.tui.feature import Feature, FeatureServices
 from app.tui.slash import SlashCommand
 
 if TYPE_CHECKING:
     from app.tui.features.settings.page import SettingsPage, ThemePage
 
 
-class Settings(Feature["SettingsPage"]):
+class SettingsFeature(Feature["SettingsPage"]):
     slash: Sequence[SlashCommand["SettingsPage"]] = (
         SlashCommand(name="settings", help="show and change settings", run=lambda page, _: page.open()),
     )
 
-    def page(self, screen: FullScreen) -> "SettingsPage":
+    def page(self, screen: FeatureServices) -> "SettingsPage":
         from app.tui.features.settings.own_shell import OwnShellPage  # noqa: PLC0415  (when it is first used)
         from app.tui.features.settings.page import SettingsPage  # noqa: PLC0415  (when it is first used)
 
@@ -23,21 +23,21 @@ class Settings(Feature["SettingsPage"]):
         return SettingsPage(screen.assembled.effective_settings, screen.ask, {"bash.ownShell": own_shell})
 
 
-class Themes(Feature["ThemePage"]):
+class ThemesFeature(Feature["ThemePage"]):
     slash: Sequence[SlashCommand["ThemePage"]] = (
         SlashCommand(
             name="theme", hint="[name]", help="choose a theme", run=lambda page, text: page.choose(text)
         ),
     )
 
-    def page(self, screen: FullScreen) -> "ThemePage":
+    def page(self, screen: FeatureServices) -> "ThemePage":
         from app.tui.features.settings.page import ThemePage  # noqa: PLC0415  (when it is first used)
 
         return ThemePage(screen.look, screen.ask, screen.keep)
 
 
-SETTINGS = Settings()
-THEMES = Themes()
+SETTINGS = SettingsFeature()
+THEMES = ThemesFeature()
 FEATURES = (
     SETTINGS,
     THEMES,

@@ -9,8 +9,8 @@ from typing import ClassVar
 import msgspec
 from textual.binding import BindingType
 
-from app.engine.user_runs.own_shell import SessionShell
-from app.tui.features.asking import read_card
+from app.engine.user_runs.shell_snapshot import ShellSnapshotSource
+from app.tui.features.shared_dialogs import read_card
 from app.tui.page_protocols import AskPerson
 from app.values.user_errors import UserError
 from tools.amounts import ago, pluralized
@@ -36,7 +36,7 @@ class OwnShellScreen(PickerScreen):
 class OwnShellPage(msgspec.Struct, frozen=True):
     """Shows the imported shell definitions of one session."""
 
-    verbs: SessionShell
+    verbs: ShellSnapshotSource
     ask: AskPerson
     now: Callable[[], float] = time.time
 

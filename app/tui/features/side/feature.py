@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 
-from app.tui.feature import Feature, FullScreen, Subscription
-from app.tui.features.side.lists import SideLists
+from app.tui.feature import Feature, FeatureServices, Subscription
+from app.tui.features.side.side_lists import SideLists
 from app.tui.features.todos.feature import TODO_LIST
 from app.tui.keys.page_keys import PageKey
 from app.values.events import EntryAppended, JobChanged, SessionReplaced, TodosChanged
 
 
-class Side(Feature[SideLists]):
+class SidePanelFeature(Feature[SideLists]):
     keys: Sequence[PageKey[SideLists]] = (
         PageKey(
             id="app.side.toggle",
@@ -24,7 +24,7 @@ class Side(Feature[SideLists]):
         ),
     )
 
-    def page(self, screen: FullScreen) -> SideLists:
+    def page(self, screen: FeatureServices) -> SideLists:
         return SideLists(
             screen.session,
             screen.side_panel,
@@ -35,5 +35,5 @@ class Side(Feature[SideLists]):
         )
 
 
-SIDE = Side()
+SIDE = SidePanelFeature()
 FEATURES = (SIDE,)

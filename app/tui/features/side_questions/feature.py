@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from app.tui.feature import Feature, FullScreen
+from app.tui.feature import Feature, FeatureServices
 from app.tui.slash import SlashCommand
 
 if TYPE_CHECKING:
     from app.tui.features.side_questions.page import SideQuestionsPage
 
 
-class SideQuestions(Feature["SideQuestionsPage"]):
+class SideQuestionsFeature(Feature["SideQuestionsPage"]):
     slash: Sequence[SlashCommand["SideQuestionsPage"]] = (
         SlashCommand(
             name="btw",
@@ -26,11 +26,11 @@ class SideQuestions(Feature["SideQuestionsPage"]):
         ),
     )
 
-    def page(self, screen: FullScreen) -> "SideQuestionsPage":
+    def page(self, screen: FeatureServices) -> "SideQuestionsPage":
         from app.tui.features.side_questions.page import SideQuestionsPage  # noqa: PLC0415  (when it is first used)
 
         return SideQuestionsPage(screen.session, screen.ask, screen.say)
 
 
-SIDE_QUESTIONS = SideQuestions()
+SIDE_QUESTIONS = SideQuestionsFeature()
 FEATURES = (SIDE_QUESTIONS,)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from textual.widget import Widget
 
-from app.tui.feature import Feature, FullScreen, Subscription
+from app.tui.feature import Feature, FeatureServices, Subscription
 from app.tui.features.todos.todo_list import TodoList
 from app.tui.keys.page_keys import PageKey
 from app.tui.slash import SlashCommand
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from app.tui.features.todos.page import PlansPage, TodosPage
 
 
-class Todos(Feature["TodosPage"]):
+class TodosFeature(Feature["TodosPage"]):
     slash: Sequence[SlashCommand["TodosPage"]] = (
         SlashCommand(
             name="todos",
@@ -24,13 +24,13 @@ class Todos(Feature["TodosPage"]):
         ),
     )
 
-    def page(self, screen: FullScreen) -> "TodosPage":
+    def page(self, screen: FeatureServices) -> "TodosPage":
         from app.tui.features.todos.page import TodosPage  # noqa: PLC0415  (when it is first used)
 
         return TodosPage(screen.session, screen.ask, screen.say)
 
 
-class TodoBar(Feature[TodoList]):
+class TodoBarFeature(Feature[TodoList]):
     """The todo list above the editor."""
 
     keys: Sequence[PageKey[TodoList]] = (
@@ -47,7 +47,7 @@ class TodoBar(Feature[TodoList]):
 
     above_editor: Sequence[Callable[[TodoList], Widget]] = (lambda page: page.view,)
 
-    def page(self, screen: FullScreen) -> TodoList:
+    def page(self, screen: FeatureServices) -> TodoList:
         def hint() -> str:
             key = screen.action_table.key_of("app.todos.fold")
             return f"{key} folds" if key else ""
@@ -55,7 +55,7 @@ class TodoBar(Feature[TodoList]):
         return TodoList(screen.session, hint)
 
 
-class Plans(Feature["PlansPage"]):
+class PlansFeature(Feature["PlansPage"]):
     slash: Sequence[SlashCommand["PlansPage"]] = (
         SlashCommand(
             name="plan",
@@ -76,15 +76,15 @@ class Plans(Feature["PlansPage"]):
         Subscription(("plan",), lambda page, event: page.answer(event)),
     )
 
-    def page(self, screen: FullScreen) -> "PlansPage":
+    def page(self, screen: FeatureServices) -> "PlansPage":
         from app.tui.features.todos.page import PlansPage  # noqa: PLC0415  (when it is first used)
 
         return PlansPage(screen.session, screen.ask, screen.say, told=screen.told, clock=screen.clock)
 
 
-TODOS = Todos()
-TODO_LIST = TodoBar()
-PLANS = Plans()
+TODOS = TodosFeature()
+TODO_LIST = TodoBarFeature()
+PLANS = PlansFeature()
 FEATURES = (
     TODOS,
     TODO_LIST,

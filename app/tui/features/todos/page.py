@@ -13,7 +13,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 
 from app.engine.planning.plan_mode import PlanReply
-from app.engine.planning.todo_changes import TodoChange, TodoRefused, changed, normalised
+from app.engine.planning.todo_changes import TodoChange, TodoRefused, apply_todo_change, normalise_phases
 from app.engine.session import Session
 from app.tui.features.todos.todo_list import GLYPHS, TONES, state_of
 from app.tui.page_protocols import AskPerson, NotifyWaiting, ShowMessage
@@ -120,7 +120,7 @@ class TodosPage:
         text: str | None = await self._ask(InputScreen("Add an item", placeholder="what is to be done"))
         if text and text.strip():
             phase = next((one.name for one in self._draft if item in one.tasks), None)
-            self._draft = changed(self._draft, TodoChange(op="add", tasks=(text,), phase=phase))
+            self._draft = apply_todo_change(self._draft, TodoChange(op="add", tasks=(text,), phase=phase))
 
     async def _edit(self, item: TodoItem) -> None:
         text: str | None = await self._ask(InputScreen("Edit the item", prefill=item.content))
@@ -129,12 +129,12 @@ class TodosPage:
 
     def _put(self, item: TodoItem, status: TodoStatus) -> None:
         if status == "in_progress":
-            self._draft = changed(self._draft, TodoChange(op="start", tasks=(item.content,)))
+            self._draft = apply_todo_change(self._draft, TodoChange(op="start", tasks=(item.content,)))
         else:
             self._replace(item, msgspec.structs.replace(item, status=status, blocked=None))
 
     def _replace(self, item: TodoItem, other: TodoItem) -> None:
-        self._draft = normalised(
+        self._draft = normalise_phases(
             [
                 msgspec.structs.replace(
                     phase, tasks=tuple(other if one.id == item.id else one for one in phase.tasks)

@@ -12,7 +12,7 @@ from textual.widget import Widget
 from app.engine.session import Session
 from app.values.todos import Phases, TodoItem, TodoPhase, count_closed, current_item
 from widgets.key_labels import hint_parts
-from widgets.line import Line, cells, plain
+from widgets.line import RowBuilder, cells, plain_line
 
 TodoState = Literal["pending", "current", "done", "dropped", "blocked"]
 MAX_ROWS = 5
@@ -90,7 +90,7 @@ class TodoView(Widget):
         self.refresh()
 
     def render_line(self, y: int) -> Strip:
-        line = Line(self.size.width, self.rich_style, edge=1)
+        line = RowBuilder(self.size.width, self.rich_style, edge=1)
         if y == 0:
             return self._head(line.pad(2))
         shown = self._shown()
@@ -101,18 +101,19 @@ class TodoView(Widget):
             row.state, "text"
         )
         style = self.get_component_rich_style(f"todos--{name}")
-        return line.add(f"{GLYPHS[row.state]} ", style).add(plain(row.text), style).strip()
+        return line.add(f"{GLYPHS[row.state]} ", style).add(plain_line(row.text), style).strip()
 
-    def _head(self, line: Line) -> Strip:
+    def _head(self, line: RowBuilder) -> Strip:
         head, count = (
             self.get_component_rich_style("todos--head"),
             self.get_component_rich_style("todos--count"),
         )
-        line.add(plain(self.head.phase), head).add(f"  {self.head.closed}/{self.head.total}", count)
+        line.add(plain_line(self.head.phase), head).add(f"  {self.head.closed}/{self.head.total}", count)
         now = next((row for row in self.rows if row.state == "current"), None)
         if self.is_folded and now is not None:
             line.add(
-                f"  {GLYPHS['current']} {plain(now.text)}", self.get_component_rich_style("todos--current")
+                f"  {GLYPHS['current']} {plain_line(now.text)}",
+                self.get_component_rich_style("todos--current"),
             )
         elif (told := self.hint()) and cells(self.head.phase) + cells(told) + 14 < self.size.width:
             hint, key = map(self.get_component_rich_style, ("todos--hint", "todos--key"))

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import assert_never
 
-from app.sessions.log import SessionLog
+from app.sessions.session_log import SessionLog
 from app.tui.entry_texts import entry_text, one_line
-from app.undo.history import settled, tally
-from app.undo.images import files_of, restored_of
+from app.undo.change_records import files_of, restored_of
+from app.undo.file_history import count_changes, with_tool_results
 from app.values.cells import CELL_ENTRY_TYPE
 from app.values.content import Text, ToolCall
 from app.values.entries import (
@@ -121,7 +121,7 @@ class TreeEntries:
             if message.usage.cost.total:
                 found.append(Badge(text=format_dollars(message.usage.cost.total), tone="dim"))
         elif isinstance(message, UserMessage):
-            changed = tally(self._until_next_prompt(entry))
+            changed = count_changes(self._until_next_prompt(entry))
             if changed.files:
                 found.append(Badge(text=f"± {changed.words}", tone="success"))
         elif isinstance(message, ToolResultMessage):
@@ -146,7 +146,7 @@ class TreeEntries:
     def _changed(self, entry: Entry, message: ToolResultMessage) -> str:
         """Returns what a call changed in files: recorded after its result, or in older sessions
         derived from its arguments."""
-        behind = settled([entry], self._log.children)[1:]
+        behind = with_tool_results([entry], self._log.children)[1:]
         files = files_of(behind[0]) if behind else None
         if files is not None:
             if len(files.changes) != 1:

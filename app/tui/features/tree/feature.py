@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from app.tui.feature import Feature, FullScreen, Subscription
+from app.tui.feature import Feature, FeatureServices, Subscription
 from app.tui.features.undo.feature import UNDO
 from app.tui.keys.keymap import NO_KEY
 from app.tui.keys.page_keys import PageKey
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from app.tui.features.tree.page import TreePage
 
 
-class Tree(Feature["TreePage"]):
+class TreeFeature(Feature["TreePage"]):
     slash: Sequence[SlashCommand["TreePage"]] = (
         SlashCommand(name="tree", help="the session tree", run=lambda page, _: page.open()),
     )
@@ -30,7 +30,7 @@ class Tree(Feature["TreePage"]):
         Subscription((Transcript.BranchRequested,), lambda page, message: page.branch_at(message.block_id)),
     )
 
-    def page(self, screen: FullScreen) -> "TreePage":
+    def page(self, screen: FeatureServices) -> "TreePage":
         from app.tui.features.tree.page import TreePage  # noqa: PLC0415  (when it is first used)
 
         return TreePage(
@@ -46,5 +46,5 @@ class Tree(Feature["TreePage"]):
         )
 
 
-TREE = Tree()
+TREE = TreeFeature()
 FEATURES = (TREE,)

@@ -5,19 +5,19 @@ from typing import Literal, TypeVar
 
 import msgspec
 
-from app.engine.context.brancher import NavigationOptions
+from app.engine.context.branch_summary import NavigationOptions
 from app.engine.session import Session
 from app.engine.tree.tree_commands import clone_from
 from app.engine.tree.tree_commands import fork as fork_session
 from app.resources.settings.settings import Settings
-from app.sessions.log import SessionLog
+from app.sessions.session_log import SessionLog
 from app.tui.entry_texts import entry_text, entry_title, one_line
-from app.tui.features.asking import ask_text, select
+from app.tui.features.shared_dialogs import ask_text, select
 from app.tui.features.tree.entries import TreeEntries, files_changed, heading, kind_of, text_of_entry
 from app.tui.features.tree.screen import TreeScreen
 from app.tui.features.undo.page import FilesPage
 from app.tui.page_protocols import AskPerson, Copy, ShowMessage, ShowProgress, Write
-from app.undo.images import Choice
+from app.undo.change_records import RestoreChoice
 from app.values.content import text_of
 from app.values.entries import Entry, MessageEntry
 from app.values.messages import AssistantMessage, UserMessage
@@ -27,7 +27,7 @@ from widgets.screens.dialogs import GRACE_SECONDS, QuestionScreen
 from widgets.screens.preview import PreviewPart, PreviewText, preview_of
 from widgets.screens.text_pages import PageScreen
 
-_MEANS = {
+_MOVE_MEANINGS = {
     "fork": (
         "Fork from here",
         "A new session ends before this prompt, whose text comes back into the editor:",
@@ -106,7 +106,7 @@ class TreePage(msgspec.Struct, frozen=True):
         return next((entry.id for entry in reversed(path) if kind_of(entry) == "user"), "")
 
     async def _asked(self, action: Literal["fork", "clone", "merge"], entry_id: str) -> ListRow | None:
-        title, means = _MEANS[action]
+        title, means = _MOVE_MEANINGS[action]
         rows = (ListRow(id="yes", title=title), ListRow(id="no", title="Stay in the tree"))
         log = self.session.log
         entry = log.entry(entry_id)
@@ -165,7 +165,7 @@ class TreePage(msgspec.Struct, frozen=True):
         if arrival.text:
             self.write(arrival.text)
 
-    async def _of_files(self, entry_id: str) -> Mapping[str, Choice] | None:
+    async def _of_files(self, entry_id: str) -> Mapping[str, RestoreChoice] | None:
         """Returns the choice for each file when moving to the entry: empty to leave files alone, None
         to cancel the move."""
         how = self.settings().undo.on_tree_move

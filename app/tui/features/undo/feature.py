@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from app.tui.feature import Feature, FullScreen
+from app.tui.feature import Feature, FeatureServices
 from app.tui.keys.keymap import NO_KEY
 from app.tui.keys.page_keys import PageKey
 from app.tui.slash import SlashCommand
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from app.tui.features.undo.page import FilesPage
 
 
-class Undo(Feature["FilesPage"]):
+class UndoFeature(Feature["FilesPage"]):
     slash: Sequence[SlashCommand["FilesPage"]] = (
         SlashCommand(
             name="undo",
@@ -37,11 +37,11 @@ class Undo(Feature["FilesPage"]):
         ),
     )
 
-    def page(self, screen: FullScreen) -> "FilesPage":
+    def page(self, screen: FeatureServices) -> "FilesPage":
         from app.tui.features.undo.page import FilesPage  # noqa: PLC0415  (when it is first used)
 
         return FilesPage(screen.session, screen.ask, screen.say)
 
 
-UNDO = Undo()
+UNDO = UndoFeature()
 FEATURES = (UNDO,)

@@ -5,19 +5,19 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from app.engine.files.restore import RedoRestore, RestoreRequest, ToEntry, UndoPrompts
+from app.engine.files.file_restorer import RedoRestore, RestoreRequest, RestoreToEntry, UndoLastPrompts
 from app.engine.session import Session
 from app.tui.features.undo.screen import ChangeRow, ChangesScreen
 from app.tui.page_protocols import AskPerson, ShowMessage
-from app.undo.images import Choice, RestoredData
-from app.undo.restoring import SKIPPED
+from app.undo.change_records import RestoreChoice, RestoredData
+from app.undo.restore_steps import SKIPPED
 from app.undo.session_undo import restored_text
 from app.values.user_errors import UserError
 from tools.amounts import changed_files, changed_lines
 from widgets.screens.picker import Picked
 
 if TYPE_CHECKING:
-    from app.undo.plan import RestoreFileRow, RestorePlan
+    from app.undo.restore_plan import RestoreFileRow, RestorePlan
 
 _NO_NUMBER = "/undo takes a number of prompts: /undo 3 undoes the last three that changed files."
 
@@ -32,19 +32,19 @@ class FilesPage(msgspec.Struct, frozen=True):
     async def undo(self, argument: str = "") -> None:
         if argument and (not argument.isdecimal() or int(argument) < 1):
             raise UserError(_NO_NUMBER)
-        await self._put_back(UndoPrompts(count=int(argument or 1)))
+        await self._put_back(UndoLastPrompts(count=int(argument or 1)))
 
     async def redo(self) -> None:
         await self._put_back(RedoRestore())
 
     async def to_entry(self, entry_id: str) -> None:
         """Restores files as of an entry; the conversation does not move."""
-        await self._put_back(ToEntry(entry_id=entry_id))
+        await self._put_back(RestoreToEntry(entry_id=entry_id))
 
     async def differ_at(self, entry_id: str) -> "RestorePlan | None":
         """Returns the restore plan for that entry; None if nothing would change or no history is kept."""
         try:
-            plan = await self.session.restoring.preview(ToEntry(entry_id=entry_id))
+            plan = await self.session.restoring.preview(RestoreToEntry(entry_id=entry_id))
         except UserError:
             return None
         return plan if any(row.state in ("ready", "conflict") for row in plan.rows) else None
@@ -72,7 +72,7 @@ class FilesPage(msgspec.Struct, frozen=True):
             lines.append("/undo reverses this." if data.undoes else "/redo takes that back.")
         self.say("\n".join(lines))
 
-    async def choose(self, plan: "RestorePlan") -> dict[str, Choice] | None:
+    async def choose(self, plan: "RestorePlan") -> dict[str, RestoreChoice] | None:
         """Lets the user choose the files to restore and how; returns None if cancelled."""
         diffs: dict[tuple[str, str], str] = {}
         waiting: set[tuple[str, str]] = set()
@@ -108,7 +108,7 @@ class FilesPage(msgspec.Struct, frozen=True):
         return {path: _CHOICES[choice] for path, choice in screen.choices.items()}
 
 
-_CHOICES: dict[str, Choice] = {"restore": "restore", "merge": "merge", "keep": "keep"}
+_CHOICES: dict[str, RestoreChoice] = {"restore": "restore", "merge": "merge", "keep": "keep"}
 
 
 def _remarks(plan: "RestorePlan") -> list[str]:

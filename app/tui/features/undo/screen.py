@@ -22,8 +22,12 @@ _CHOICES: dict[str, tuple[str, Tone]] = {
     "merge": ("⋈ ", "text"),
     "keep": ("  ", "dim"),
 }
-_CANNOT = {"merge": "it cannot be merged", "keep": "it cannot be kept", "restore": "it cannot be restored"}
-_BECOMES = {"restore": "is put back", "merge": "is merged", "keep": "stays as it is"}
+_REFUSAL_TEXTS = {
+    "merge": "it cannot be merged",
+    "keep": "it cannot be kept",
+    "restore": "it cannot be restored",
+}
+_OUTCOME_TEXTS = {"restore": "is put back", "merge": "is merged", "keep": "stays as it is"}
 _SHARE = 3
 """The list has at most one third of the height."""
 
@@ -138,7 +142,7 @@ class ChangesScreen(PickerScreen):
         change = self._changes.get(self.row.id) if self.row else None
         if change is None or choice not in change.choices:
             self.show_note(
-                _CANNOT[choice] if change is not None and change.choices else "it cannot be restored"
+                _REFUSAL_TEXTS[choice] if change is not None and change.choices else "it cannot be restored"
             )
             return
         self.choices[change.path] = choice
@@ -196,7 +200,9 @@ class ChangesScreen(PickerScreen):
     def _described(self, change: ChangeRow) -> CardBlock:
         """Returns the change as a card like that of an edit that waits for approval."""
         choice = self.choices.get(change.path, "keep")
-        becomes = f"{_BECOMES[choice]}: {change.deed}" if choice == "restore" else _BECOMES[choice]
+        becomes = (
+            f"{_OUTCOME_TEXTS[choice]}: {change.deed}" if choice == "restore" else _OUTCOME_TEXTS[choice]
+        )
         remarks = [TextBlock(text=text) for text in self._remarks]
         diff = self._diff(change.path, choice)
         parts = [DiffBlock(path=change.path, diff=diff)] if diff else []

@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from app.tui.feature import Feature, FullScreen
+from app.tui.feature import Feature, FeatureServices
 from app.tui.slash import SlashCommand
 
 if TYPE_CHECKING:
     from app.tui.features.usage.page import UsagePage
 
 
-class Usage(Feature["UsagePage"]):
+class UsageFeature(Feature["UsagePage"]):
     slash: Sequence[SlashCommand["UsagePage"]] = (
         SlashCommand(
             name="usage",
@@ -19,7 +19,7 @@ class Usage(Feature["UsagePage"]):
         ),
     )
 
-    def page(self, screen: FullScreen) -> "UsagePage":
+    def page(self, screen: FeatureServices) -> "UsagePage":
         from app.tui.features.usage.page import UsagePage  # noqa: PLC0415  (when it is first used)
 
         return UsagePage(
@@ -27,5 +27,5 @@ class Usage(Feature["UsagePage"]):
         )
 
 
-USAGE = Usage()
+USAGE = UsageFeature()
 FEATURES = (USAGE,)

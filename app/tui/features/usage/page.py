@@ -18,11 +18,11 @@ from app.sessions.index.usage import (
     UsagePart,
     UsageReport,
     UsageSum,
-    grouped,
-    matching,
-    total,
+    group_usage,
+    matching_parts,
+    sum_parts,
 )
-from app.sessions.library import usage_in
+from app.sessions.session_library import usage_in
 from app.tui.features.usage.screen import UsageDay, UsageRow, UsageScreen, UsageView
 from app.tui.page_protocols import AskPerson
 from app.tui.status.header_and_footer import short_path
@@ -85,14 +85,14 @@ class _OpenUsage:
             request.screen.show_view(self._view())
 
     def _view(self) -> UsageView:
-        parts = matching(self._found.parts, [within for within, _ in self._within])
-        whole = total(parts)
+        parts = matching_parts(self._found.parts, [within for within, _ in self._within])
+        whole = sum_parts(parts)
         within = "".join(f" · {name}" for _, name in self._within)
         return UsageView(
             title=f"Usage by {self._by}{within}",
             note=_told(whole),
             days=_days(parts, date.today(), is_money=bool(whole.cost)),
-            rows=tuple(self._row(found, is_money=bool(whole.cost)) for found in grouped(parts, self._by)),
+            rows=tuple(self._row(found, is_money=bool(whole.cost)) for found in group_usage(parts, self._by)),
             left_out=() if self._within else tuple(_left_out(one) for one in self._found.left_out),
         )
 
@@ -128,7 +128,7 @@ def _cached(used: UsageSum) -> str:
 
 
 def _days(parts: Sequence[UsagePart], today: date, *, is_money: bool) -> tuple[UsageDay, ...]:
-    sums = {found.id: found.used for found in grouped(parts, "day")}
+    sums = {found.id: found.used for found in group_usage(parts, "day")}
     shown: list[UsageDay] = []
     for back in range(_DAYS - 1, -1, -1):
         day = today - timedelta(days=back)

@@ -10,7 +10,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from tools.amounts import bar
-from widgets.line import Line, cells, plain
+from widgets.line import RowBuilder, cells, plain_line
 from widgets.lists.rows import Badge, ListRow
 from widgets.screens.picker import PickerAction, PickerScreen, bindings_of
 from widgets.screens.screen_parts import KeyHint
@@ -73,7 +73,7 @@ class UsagePlot(Widget):
 
     def render_line(self, y: int) -> Strip:
         label, rule = self._style("label"), self._style("rule")
-        line = Line(self.size.width, self.rich_style, edge=1).pad(2)
+        line = RowBuilder(self.size.width, self.rich_style, edge=1).pad(2)
         room = line.room - _LABEL - 2
         step = 3 if room >= 3 * len(self._days) else 2
         days = self._days[-max(1, room // step) :]
@@ -88,12 +88,12 @@ class UsagePlot(Widget):
             line.add(_slice(day.amount, most.amount, _HEIGHT - 1 - y) * (step - 1) + " ", self._style("bar"))
         return line.strip()
 
-    def _axis(self, line: Line, days: Sequence[UsageDay], step: int) -> Line:
+    def _axis(self, line: RowBuilder, days: Sequence[UsageDay], step: int) -> RowBuilder:
         rule = self._style("rule")
         line.add(f"{'0':>{_LABEL}} ", self._style("label"))
         return line.add("└" + "─" * (step * len(days)), rule)
 
-    def _dates(self, line: Line, days: Sequence[UsageDay], step: int) -> Line:
+    def _dates(self, line: RowBuilder, days: Sequence[UsageDay], step: int) -> RowBuilder:
         first, last = days[0].name, days[-1].name
         line.pad(_LABEL + 2)
         start = line.used
@@ -185,7 +185,7 @@ def _rows(view: UsageView, width: int) -> list[ListRow]:
     rows += [
         ListRow(
             id=row.id,
-            title=crop(plain(row.title), longest),
+            title=crop(plain_line(row.title), longest),
             badges=(Badge(text=bar(row.amount, most, size), tone="accent"),) if size else (),
             detail=row.detail if is_wide else "",
             words=f"{row.title} {row.detail}",

@@ -8,7 +8,7 @@ from textual.geometry import Region
 from textual.strip import Strip
 
 from widgets.terminal import terminal_output
-from widgets.terminal.terminal_output import Move, OutputDiff, Row, Run
+from widgets.terminal.terminal_output import MovedRows, OutputDiff, Row, WrittenRun
 from widgets.textual_internals import _CroppedCompositor
 from widgets.transcript.leaves.code import CodeLeaf
 from widgets.transcript.painting.painter import Painter
@@ -17,11 +17,13 @@ from widgets.transcript.painting.painter import Painter
 def scrolls_one_row_too_far() -> None:
     find = terminal_output.find_move
 
-    def wrong(rows: dict[int, Row], wanted: dict[int, list[Run]]) -> Move | None:
+    def wrong(rows: dict[int, Row], wanted: dict[int, list[WrittenRun]]) -> MovedRows | None:
         move = find(rows, wanted)
         return move and move._replace(top=move.top + 1)
 
-    def scroll(self: OutputDiff, move: Move, wanted: dict[int, list[Run]], out: list[str]) -> None:
+    def scroll(
+        self: OutputDiff, move: MovedRows, wanted: dict[int, list[WrittenRun]], out: list[str]
+    ) -> None:
         right(self, move._replace(top=move.top - 1), wanted, out)
         out[-1] = out[-1].replace(f"\x1b[{move.top};", f"\x1b[{move.top + 1};")
 
@@ -33,7 +35,7 @@ def scrolls_one_row_too_far() -> None:
 def sends_one_cell_too_few() -> None:
     part = terminal_output.changed_part
 
-    def wrong(known: Run, run: Run) -> object:
+    def wrong(known: WrittenRun, run: WrittenRun) -> object:
         found = part(known, run)
         if found is None or found[1].cell_length < 2:
             return found

@@ -8,7 +8,7 @@ from rich.style import Style
 from textual.strip import Strip
 
 from tests.widgets.transcript.page import Page
-from widgets.terminal.terminal_output import Move, OutputDiff, Run, changed_part, find_move
+from widgets.terminal.terminal_output import MovedRows, OutputDiff, WrittenRun, changed_part, find_move
 
 RED, BLUE = Style(color="red"), Style(color="blue")
 PARTS = st.lists(st.tuples(st.text("ab c", min_size=1, max_size=4), st.sampled_from([RED, BLUE])), max_size=6)
@@ -18,9 +18,9 @@ def strip(parts: list[tuple[str, Style]], width: int) -> Strip:
     return Strip([Segment(text, style) for text, style in parts]).adjust_cell_length(width, RED)
 
 
-def row(text: str, x: int = 0) -> Run:
+def row(text: str, x: int = 0) -> WrittenRun:
     made = Strip([Segment(text, RED)], len(text))
-    return Run(x, x + len(text), made)
+    return WrittenRun(x, x + len(text), made)
 
 
 def cells(of: Strip) -> list[tuple[str, Style | None]]:
@@ -32,7 +32,7 @@ def test_the_changed_part_makes_the_new_row_of_the_old_one(
     old: list[tuple[str, Style]], new: list[tuple[str, Style]]
 ) -> None:
     width = 12
-    known, run = Run(3, 3 + width, strip(old, width)), Run(3, 3 + width, strip(new, width))
+    known, run = WrittenRun(3, 3 + width, strip(old, width)), WrittenRun(3, 3 + width, strip(new, width))
     part = changed_part(known, run)
     assert part is not None
     x, changed = part
@@ -55,10 +55,10 @@ def test_rows_whose_width_terminals_disagree_on_are_sent_whole(text: str) -> Non
 def test_rows_that_moved_are_found() -> None:
     rows = [row(f"line {number:03}") for number in range(40)]
     shown = {y: {0: rows[y]} for y in range(30)}
-    assert find_move(shown, {y: [rows[y + 3]] for y in range(30)}) == Move(0, 30, 3)
+    assert find_move(shown, {y: [rows[y + 3]] for y in range(30)}) == MovedRows(0, 30, 3)
     assert find_move(shown, {y: [rows[y]] for y in range(30)}) is None
     down = {y: {0: rows[y + 3]} for y in range(30)}
-    assert find_move(down, {y: [rows[y]] for y in range(30)}) == Move(0, 30, -3)
+    assert find_move(down, {y: [rows[y]] for y in range(30)}) == MovedRows(0, 30, -3)
 
 
 def test_rows_are_not_moved_when_something_unknown_stands_beside_them() -> None:

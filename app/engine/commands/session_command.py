@@ -1,0 +1,186 @@
+"""Defines session commands: operations that every interface offers, each written once as a function.
+
+    @command("Queue a message for the next request", answer="disposition")
+    async def steer(session: Session, message: str, images: Sequence[Image] = ()) -> Disposition:
+
+The function gives the command its name, parameters and result. The camel-case JSON fields of requests and
+responses, the RPC schema and page, the Python client's method, and the help of slash commands and keys are made
+from it. The commands are in the modules beside this one; `table` lists all of them by name."""
+
+import inspect
+from collections.abc import Awaitable, Callable, Mapping
+from functools import cached_property
+from typing import (
+    Any,
+    Concatenate,
+    Generic,
+    NotRequired,
+    ParamSpec,
+    TypedDict,
+    TypeVar,
+    get_args,
+    get_type_hints,
+)
+
+import msgspec
+from msgspec import structs
+
+from app.engine.session import Session
+from app.values.user_errors import UserError
+from app.values.wire import from_wire, to_wire
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class Command(Generic[P, R]):
+    """An operation on a session; calling it with a session runs it."""
+
+    def __init__(
+        self,
+        run: Callable[Concatenate[Session, P], Awaitable[R]],
+        words: str,
+        *,
+        more: str = "",
+        answer: str = "",
+        data: Any = None,
+        stops: bool = False,
+        name: str = "",
+    ) -> None:
+        self.function = run
+        """The decorated function."""
+        self._data = data
+        self.name = name or run.__name__
+        self.words = words
+        """What the command does, in a few words without a period, for lists."""
+        self.more = more
+        """Further sentences of help."""
+        self.answer = answer
+        """The field of the response's data that holds the result; empty: the result is the data."""
+        self.stops = stops
+        """Whether the command stops something, and runs even while its output is not read."""
+
+    def __call__(self, session: Session, *args: P.args, **kwargs: P.kwargs) -> Awaitable[R]:
+        return self.function(session, *args, **kwargs)
+
+    @property
+    def description(self) -> str:
+        return f"{self.words}. {self.more}".strip()
+
+    def alias(self, name: str) -> "Command[P, R]":
+        """Returns the same command under another name."""
+        return Command(
+            self.function,
+            f"The same as {self.name}",
+            answer=self.answer,
+            data=self._data,
+            stops=self.stops,
+            name=name,
+        )
+
+    @cached_property
+    def fields(self) -> type[msgspec.Struct]:
+        """A struct type with the command's parameters, without `id` and `type`. Unknown fields of a request
+        are ignored."""
+        types = get_type_hints(self.function)
+        taken = list(inspect.signature(self.function).parameters.values())[1:]
+        return msgspec.defstruct(
+            f"{self.name}_fields",
+            [
+                (each.name, types[each.name])
+                if each.default is each.empty
+                else (each.name, types[each.name], each.default)
+                for each in taken
+            ],
+            frozen=True,
+            kw_only=True,
+            rename="camel",
+        )
+
+    @cached_property
+    def data(self) -> Any:
+        """The type of the response's data; None: the response has no data."""
+        if self._data is not None:
+            return self._data
+        kind = self._answer_type
+        if not self.answer:
+            return kind
+        is_optional = type(None) in get_args(kind)
+        field = NotRequired[get_args(kind)[0]] if is_optional else kind
+        dictionary: Any = TypedDict  # made from the function, where a checker cannot look
+        return dictionary(self.data_name, {self.answer: field})
+
+    @property
+    def data_name(self) -> str:
+        """The name of the generated type for data with a single field."""
+        return f"{self.name}_data"
+
+    @cached_property
+    def _answer_type(self) -> Any:
+        kind = get_type_hints(self.function)["return"]
+        return None if kind is type(None) else kind
+
+    def arguments(self, line: Mapping[str, Any]) -> dict[str, Any]:
+        """Decodes the parameters from a request's fields. Raises `msgspec.ValidationError`."""
+        given = msgspec.convert({key: value for key, value in line.items() if value is not None}, self.fields)
+        return structs.asdict(given)
+
+    def line(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """The same the other way round: what stands on a line when it is given this."""
+        return {
+            field.encode_name: given[field.name]
+            for field in structs.fields(self.fields)
+            if field.name in given
+        }
+
+    def told(self, answer: Any) -> dict[str, Any]:
+        """What a response says of its answer: `data`, or nothing."""
+        if self._answer_type is None:
+            return {}
+        if self.answer:
+            answer = {} if answer is None else {self.answer: answer}
+        return {"data": to_wire(answer)}
+
+    def read(self, data: Any) -> Any:
+        """The answer, from a response's data."""
+        if self._answer_type is None:
+            return None
+        if self.answer:
+            data = data.get(self.answer)
+        return from_wire(data, self._answer_type)
+
+
+def session_command(
+    words: str, more: str = "", *, answer: str = "", data: Any = None, stops: bool = False
+) -> Callable[[Callable[Concatenate[Session, P], Awaitable[R]]], Command[P, R]]:
+    """Makes a command of a function. `data`: the type of the response's data, where the return type is less
+    precise."""
+
+    def made(run: Callable[Concatenate[Session, P], Awaitable[R]]) -> Command[P, R]:
+        return Command(run, words, more=more, answer=answer, data=data, stops=stops)
+
+    return made
+
+
+def without_none(**data: Any) -> Any:
+    """Returns the fields that are not None."""
+    return {name: value for name, value in data.items() if value is not None}
+
+
+def require_entry(session: Session, entry_id: str | None) -> None:
+    """Checks that the entry exists; None stands for the root. Raises `UserError`."""
+    if entry_id is not None and entry_id not in session.log:
+        raise UserError(f"Entry not found: {entry_id}")
+
+
+def require_system_text(text: str, field: str) -> str:
+    """Returns a command line or path that the operating system accepts. Raises `UserError`."""
+    if "\0" in text:
+        raise UserError(
+            f"{field} has a NUL character, which is not allowed in command lines and paths. Remove it."
+        )
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise UserError(f"{field} is not valid Unicode: it has half a surrogate pair.") from None
+    return text

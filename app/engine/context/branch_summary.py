@@ -1,0 +1,161 @@
+"""Moves the leaf of the session tree, with a summary of the branch that is left if requested, and merges
+branches."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+
+import msgspec
+
+from app.compaction.branch_content import branch_content
+from app.compaction.summary import BRANCH_PREAMBLE, SUMMARY_SHARE, WrittenSummary, branch_request
+from app.compaction.touched_files import FileLists, FilesOfCall, extension_details, files_of
+from app.engine.context.summariser import Summariser, SummaryFailed
+from app.engine.core.cancellable_task import CancellableTask
+from app.engine.core.conversation import Conversation
+from app.engine.core.hook_results import NavigationOptions, NavigationOverride, NavigationRequest
+from app.engine.core.hooks import Hooks
+from app.engine.core.model_choice import ModelChoice
+from app.engine.core.session_options import SessionOptions
+from app.values.entries import BranchSummaryEntry, Entry
+from app.values.usage import Usage
+
+_UNKNOWN_WINDOW = 128_000
+
+
+class NavigationStopped(SummaryFailed):
+    """An extension stopped the navigation."""
+
+
+class BranchSummariser(msgspec.Struct, eq=False, kw_only=True):
+    conversation: Conversation
+    choice: ModelChoice
+    options: SessionOptions
+    hooks: Hooks
+    summariser: Summariser
+    files_of_call: FilesOfCall
+    running_task: CancellableTask = msgspec.field(default_factory=CancellableTask)
+
+    async def leave(
+        self, target_id: str | None, wish: NavigationOptions, before_moving: Callable[[], Awaitable[None]]
+    ) -> BranchSummaryEntry | None:
+        """Moves the leaf; returns the summary, if one was written. Raises `SummaryFailed`, with nothing moved.
+
+        `before_moving` is awaited last, when only it can still stop the move."""
+        log = self.conversation.log
+        leaving = self._request(log.leaf_id, target_id, wish)
+        opinion = await self._ask_hooks(leaving, "An extension cancelled the move to another branch.")
+        wish = opinion.changed(wish)
+        written, files = _extension_summary(opinion), FileLists()
+        if written is not None or (wish.summarise and leaving.messages):
+            files = await self._files(leaving.entries)
+            written = written or await self._write(leaving.entries, wish, files)
+        await before_moving()
+        log.move_leaf(target_id)
+        entry = self._record(leaving, written, files, opinion) if written is not None else None
+        labelled = entry.id if entry is not None else target_id
+        if wish.label and labelled is not None:
+            log.set_label(labelled, wish.label)
+        await self.hooks.after_move(leaving, entry)
+        return entry
+
+    async def merge(self, leaf_id: str, wish: NavigationOptions) -> BranchSummaryEntry:
+        """Summarises another branch into the current one, without leaving it."""
+        log = self.conversation.log
+        merging = self._request(leaf_id, log.leaf_id, wish)
+        if not merging.messages:
+            raise SummaryFailed(
+                "That branch has no messages beyond those of the current branch, so there is nothing to "
+                "merge."
+            )
+        opinion = await self._ask_hooks(merging, "An extension cancelled the merge.")
+        wish = opinion.changed(wish)
+        files = await self._files(merging.entries)
+        written = _extension_summary(opinion) or await self._write(merging.entries, wish, files)
+        entry = self._record(merging, written, files, opinion)
+        if wish.label:
+            log.set_label(entry.id, wish.label)
+        await self.hooks.after_move(merging, entry)
+        return entry
+
+    def _request(
+        self, old_leaf_id: str | None, target_id: str | None, wish: NavigationOptions
+    ) -> NavigationRequest:
+        log = self.conversation.log
+        ancestor = log.common_ancestor(old_leaf_id, target_id)
+        return NavigationRequest(
+            target_id=target_id,
+            old_leaf_id=old_leaf_id,
+            common_ancestor_id=ancestor,
+            entries=_entries_below(log.path_to(old_leaf_id), ancestor),
+            wish=wish,
+        )
+
+    async def _ask_hooks(self, move: NavigationRequest, refusal: str) -> NavigationOverride:
+        opinion = await self.hooks.before_move(move)
+        if opinion.is_cancelled:
+            raise NavigationStopped(refusal)
+        return opinion
+
+    async def _files(self, entries: Sequence[Entry]) -> FileLists:
+        return await asyncio.to_thread(files_of, entries, self.files_of_call)
+
+    async def _write(
+        self, entries: Sequence[Entry], wish: NavigationOptions, files: FileLists
+    ) -> WrittenSummary:
+        with self.running_task.begun() as abort:
+            branch = branch_content(entries, self._budget)
+            if not branch.messages:
+                raise SummaryFailed(
+                    f"The last message of that branch alone is larger than {self._budget:,} tokens, the most "
+                    "the model can read for a summary. Go there without a summary, or choose a model with a "
+                    "larger window (/model)."
+                )
+            request = branch_request(branch, wish.instructions, replace=wish.replaces_instructions)
+            reserve = self.options.effective_settings.settings.branch_summary.reserve_tokens
+            written = await self.summariser.write(
+                request, abort, "branchSummary", budget=int(reserve * SUMMARY_SHARE)
+            )
+            text = BRANCH_PREAMBLE + written.text + files.as_text()
+            return msgspec.structs.replace(written, text=text)
+
+    @property
+    def _budget(self) -> int:
+        window = self.choice.required().context_window or _UNKNOWN_WINDOW
+        return max(1_000, window - self.options.effective_settings.settings.branch_summary.reserve_tokens)
+
+    def _record(
+        self,
+        leaving: NavigationRequest,
+        written: WrittenSummary,
+        files: FileLists,
+        opinion: NavigationOverride,
+    ) -> BranchSummaryEntry:
+        entry = BranchSummaryEntry(
+            parent_id=None,
+            from_id=leaving.old_leaf_id or "root",
+            summary=written.text,
+            details={
+                "readFiles": list(files.read_files),
+                "modifiedFiles": list(files.modified_files),
+                **extension_details(opinion.details),
+            },
+            usage=written.usage,
+            from_hook=opinion.summary is not None,
+        )
+        stored = self.conversation.log.append(entry)
+        assert isinstance(stored, BranchSummaryEntry)
+        return stored
+
+
+def _extension_summary(opinion: NavigationOverride) -> WrittenSummary | None:
+    """Returns the summary that an extension wrote."""
+    if opinion.summary is None:
+        return None
+    return WrittenSummary(text=opinion.summary, usage=opinion.usage or Usage())
+
+
+def _entries_below(path: Sequence[Entry], ancestor_id: str | None) -> tuple[Entry, ...]:
+    """Returns the entries after the ancestor on a path from the root."""
+    ids = [entry.id for entry in path]
+    start = ids.index(ancestor_id) + 1 if ancestor_id in ids else 0
+    return tuple(path[start:])

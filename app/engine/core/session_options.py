@@ -1,0 +1,205 @@
+"""The settings that a session uses, in the terms of its parts. Each is read when it is needed."""
+
+import fnmatch
+import re
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+import msgspec
+
+from app.agent.loop_ports import InterruptMode
+from app.agent.queues import QueueMode, QueueName
+from app.compaction.context_meter import ContextLimits
+from app.engine.core.model_choice import ModelChoice
+from app.engine.core.retry_policy import RetryPolicy
+from app.providers.model_stream import StreamOptions
+from app.providers.stream.event_queue import MERGE_SECONDS
+from app.resources.settings.effective_settings import EffectiveSettings
+from app.resources.settings.settings import Settings
+from app.resources.settings.settings_agent import EditModeName
+from app.sessions.file.session_file import SyncTiming
+from app.values.models import Model
+from tools.edits.dialects.modes import EditMode
+from tools.kernel.settings import KernelSettings
+from tools.patterns import late
+from tools.running.interceptor import InterceptRule
+from tools.running.shell import ShellSettings
+from tools.running.user_shell.shell_snapshot import UserShell
+from tools.workspace import ReadSettings
+
+
+class SessionOptions:
+    """Reads the current settings each time, so that a changed setting takes effect at once."""
+
+    def __init__(
+        self,
+        effective_settings: EffectiveSettings | None = None,
+        *,
+        merges_deltas: bool = True,
+        is_person_reading: bool = False,
+        ends_with_answer: bool = False,
+    ) -> None:
+        self.effective_settings = effective_settings or EffectiveSettings()
+        self.ends_with_answer = ends_with_answer
+        """Whether the program ends when its prompts are answered."""
+        self._merge_seconds = MERGE_SECONDS if merges_deltas else 0
+        self._is_read_along = is_person_reading
+
+    def interrupt_mode(self) -> InterruptMode:
+        return self.effective_settings.settings.interaction.interrupt_mode
+
+    def queue_mode(self, queue: QueueName) -> QueueMode:
+        interaction = self.effective_settings.settings.interaction
+        return interaction.steering_mode if queue == "steering" else interaction.follow_up_mode
+
+    @property
+    def retry(self) -> RetryPolicy:
+        retry = self.effective_settings.settings.retry
+        return RetryPolicy(
+            is_enabled=retry.enabled,
+            max_attempts=retry.max_retries,
+            base_delay_ms=retry.base_delay_ms,
+            max_delay_ms=retry.max_agent_delay_ms,
+            jitter=0.1,
+        )
+
+    @property
+    def stream(self) -> StreamOptions:
+        """Returns time limits, proxy, cache and token budgets of requests."""
+        settings = self.effective_settings.settings
+        network = settings.network
+        return StreamOptions(
+            proxy=network.http_proxy,
+            first_event_seconds=network.first_event_timeout_ms / 1000,
+            idle_seconds=network.http_idle_timeout_ms / 1000,
+            is_long_cache=settings.model.cache_retention == "long",
+            thinking_budgets=msgspec.to_builtins(settings.model.thinking_budgets),
+            merge_seconds=self._merge_seconds,
+            is_person_reading=self._is_read_along,
+        )
+
+    @property
+    def sends_images(self) -> bool:
+        return not self.effective_settings.settings.images.block_images
+
+    def limits(self, model: Model | None) -> ContextLimits:
+        """Returns when compaction begins and what it keeps for this model. At most half of a small window is
+        reserved, since the context would be full before the first message otherwise."""
+        chosen = self.effective_settings.settings.compaction
+        own = chosen.model_overrides.get(model.key) if model and chosen.model_overrides else None
+        reserve, keep = (own.reserve_tokens, own.keep_recent_tokens) if own else (None, None)
+        reserve = chosen.reserve_tokens if reserve is None else reserve
+        room = model.context_window // 2 if model is not None and model.context_window > 0 else reserve
+        return ContextLimits(
+            reserve_tokens=min(reserve, room),
+            keep_recent_tokens=chosen.keep_recent_tokens if keep is None else keep,
+        )
+
+
+def sync_policy(effective_settings: EffectiveSettings) -> SyncTiming:
+    """Returns when writes to the session file are forced onto the disk."""
+    return effective_settings.settings.sessions.session_sync
+
+
+def shell_settings(
+    effective_settings: EffectiveSettings,
+    project_counts: Callable[[], Awaitable[bool]] | None = None,
+    own: UserShell | None = None,
+    *,
+    has_person: bool = False,
+) -> ShellSettings:
+    """Returns the settings of commands, reading the project's settings again before each command.
+
+    Without a person, a command goes to the background only if asked to: a script reads its output where it ran."""
+    chosen = _shell(effective_settings.settings, own)
+    if not has_person and effective_settings.origin("bash.autoBackground.thresholdMs") is None:
+        chosen = msgspec.structs.replace(chosen, background_after_seconds=None)
+    if not effective_settings.any_from_project("shellPath", "shellCommandPrefix"):
+        return chosen
+    otherwise = _shell(effective_settings.without_project(), own)
+    otherwise = msgspec.structs.replace(otherwise, background_after_seconds=chosen.background_after_seconds)
+    return msgspec.structs.replace(chosen, may_use_shell=project_counts, fallback=otherwise)
+
+
+def _shell(settings: Settings, own: UserShell | None) -> ShellSettings:
+    bash, shell = settings.bash, settings.shell
+    return ShellSettings(
+        path=shell.shell_path,
+        prefix=shell.shell_command_prefix or "",
+        passed_names=shell.shell_pass_environment,
+        is_persistent=bash.persistent_shell,
+        own=own if bash.own_shell else None,
+        is_intercepting=bash.interceptor.enabled,
+        intercept_rules=intercept_rules(settings) if bash.interceptor.enabled else (),
+        has_terminals=bash.pty,
+        default_timeout=bash.default_timeout_seconds or None,
+        background_after_seconds=bash.auto_background.threshold_ms / 1000 or None,
+    )
+
+
+def intercept_rules(settings: Settings) -> tuple[InterceptRule, ...]:
+    return tuple(
+        InterceptRule(pattern=one.pattern, tool=one.tool, message=one.message, ignore_case=one.ignore_case)
+        for one in settings.bash.interceptor.rules
+    )
+
+
+def kernel_settings(
+    effective_settings: EffectiveSettings,
+    project_counts: Callable[[], Awaitable[bool]] | None = None,
+    uses_folder: Callable[[], bool] = lambda: True,
+) -> KernelSettings:
+    """Returns the settings of the Python kernel. `uses_folder`: a virtual environment in the folder may be
+    run."""
+
+    async def counting() -> tuple[str | None, bool]:
+        """The project's word and its files count as they are now, and no interpreter starts before that is known."""
+        counts = await project_counts() if project_counts is not None else True
+        is_theirs = effective_settings.origin("eval.python") == "project"
+        settings = (
+            effective_settings.settings if counts or not is_theirs else effective_settings.without_project()
+        )
+        return settings.eval.python, uses_folder()
+
+    chosen = effective_settings.settings.eval
+    return KernelSettings(
+        interpreter_choice=counting,
+        idle_seconds=chosen.idle_minutes * 60,
+        default_timeout=chosen.default_timeout_seconds or None,
+    )
+
+
+def read_tool_settings(effective_settings: EffectiveSettings) -> ReadSettings:
+    return ReadSettings(resizes_images=effective_settings.settings.images.auto_resize)
+
+
+# How the model that answers is asked to write edits: by the settings, else by what it was trained on
+
+_TRAINED_ON_PATCHES: Final = late(r"(?:^|[/.:])(?:openai[/.])?(?:gpt-[5-9]|codex)|-codex", re.IGNORECASE)
+
+
+def edit_mode(effective_settings: EffectiveSettings, choice: ModelChoice) -> EditMode:
+    """Returns the edit mode of the chosen model."""
+    chosen, model = effective_settings.settings.edit, choice.model
+    way = chosen.mode
+    if model is not None and chosen.models:
+        names = (model.key.casefold(), model.id.casefold())
+        for pattern, own in chosen.models.items():
+            if any(fnmatch.fnmatchcase(name, pattern.casefold()) for name in names):
+                way = own
+                break
+    return _edit_mode_of_model(model) if way == "auto" else _edit_mode_named(way)
+
+
+def _edit_mode_named(way: EditModeName) -> EditMode:
+    return "anchored" if way in ("anchored", "hashline") else "patch" if way == "patch" else "replace"
+
+
+def _edit_mode_of_model(model: Model | None) -> EditMode:
+    """Returns the edit mode of the model's family; never anchors, whose benefit depends on the model."""
+    if model is None:
+        return "replace"
+    said = (model.compat or {}).get("editMode")
+    if said in ("replace", "anchored", "patch"):
+        return said
+    return "patch" if _TRAINED_ON_PATCHES.search(model.id) else "replace"

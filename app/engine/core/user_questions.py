@@ -1,0 +1,94 @@
+"""Asks the user or a program a question, and waits for the answer."""
+
+import asyncio
+import uuid
+from collections.abc import Callable, Coroutine
+from typing import Any, Literal
+
+import msgspec
+
+from app.engine.core.event_bus import EventBus
+from app.engine.core.session_options import SessionOptions
+from app.values.events import QuestionAsked
+
+RuleScope = Literal["session", "project", "person"]
+"""How long a rule counts: for the session, in this project folder, or everywhere."""
+
+
+class ApprovalReply(msgspec.Struct, frozen=True, kw_only=True):
+    """The answer to a question about a tool call."""
+
+    allows: bool
+    reason: str = ""
+    """The reason for a no, which the model reads."""
+    rule: str | None = None
+    """A rule to add, which allows such calls from now on."""
+    keeps: RuleScope = "session"
+    """The scope of the rule; rules beyond the session are written into the user's settings."""
+    arguments: dict[str, Any] | None = None
+    """The arguments as the user changed them; the call is judged again."""
+
+
+async def ask_question(
+    publish_now: Callable[[QuestionAsked], None],
+    method: str,
+    title: str,
+    seconds: float | None = None,
+    **more: Any,
+) -> Any:
+    """Publishes a question and returns its answer. Raises `TimeoutError` after `seconds`."""
+    answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+    timeout = None if seconds is None else round(seconds * 1000)
+    publish_now(
+        QuestionAsked(
+            id=str(uuid.uuid4()), method=method, title=title, timeout=timeout, answer=answer, **more
+        )
+    )
+    return await asyncio.wait_for(answer, seconds)
+
+
+class RuleChanges:
+    """Notices changes of mode and rules while a question is open, so that the call is judged again."""
+
+    def __init__(self, options: SessionOptions, event_bus: EventBus) -> None:
+        self._in_force = options.effective_settings
+        self._telling = event_bus
+        self.now = asyncio.Event()
+        """Set with the next change of settings; there is a new one then."""
+        options.effective_settings.subscribe(lambda before: self._note())
+
+    def _note(self) -> None:
+        changed, self.now = self.now, asyncio.Event()
+        changed.set()
+
+    def _read_again(self) -> None:
+        """Reads the settings again, since another program or the user may have added a rule meanwhile."""
+        self._telling.warn_of(self._in_force.follow())
+
+    async def answer(
+        self,
+        asking: Coroutine[Any, Any, ApprovalReply | None],
+        is_asked: Callable[[], bool],
+        *,
+        since: asyncio.Event,
+    ) -> tuple[bool, ApprovalReply | None]:
+        """Whether the question stands to its end, and its answer. `is_asked`: whether it still has to be asked, for a
+        thread; where it has not, the question is taken back. `since`: `now`, before the call was judged."""
+        question = asyncio.ensure_future(asking)
+        try:
+            while True:
+                change = asyncio.ensure_future(since.wait())
+                await asyncio.wait({question, change}, return_when=asyncio.FIRST_COMPLETED)
+                change.cancel()
+                if question.done():
+                    reply = question.result()
+                    if reply is None or not reply.allows:
+                        return True, reply
+                    self._read_again()
+                    if not since.is_set():
+                        return True, reply
+                since = self.now
+                if not await asyncio.to_thread(is_asked):
+                    return False, None
+        finally:
+            question.cancel()

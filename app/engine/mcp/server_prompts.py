@@ -1,0 +1,298 @@
+"""Prompts and questions of MCP servers. `/server:prompt` expands to the server's prompt and `@server:uri`
+attaches a resource, in every interface. A server's question in the middle of a call is shown as a form, or
+asked field by field in questions that any RPC client knows; where there is no user, the server gets a no."""
+
+import asyncio
+import base64
+import binascii
+import re
+import shlex
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from typing import Any, cast
+
+import msgspec
+
+from app.engine.core.event_bus import EventBus
+from app.engine.core.prompt_intake import PromptInput, RequestRefused
+from app.engine.core.user_questions import ask_question
+from app.engine.mcp.session_servers import McpServers
+from app.engine.permissions.gate_question import PROGRAM_ANSWER_TIMEOUT
+from app.engine.permissions.permission_context import PermissionContext
+from app.mcp.config_entries import server_key
+from app.mcp.elicitation_forms import SECRET_WARNING, elicitation_form, validate_answers, validate_field
+from app.values.content import Image
+from app.values.forms import AskedForm, FormField
+from app.values.mcp_servers import PromptView
+from app.values.user_errors import UserError
+from tools.text import escape_controls
+
+_PROMPT = re.compile(r"/(?P<server>[A-Za-z0-9_-]+):(?P<name>\S+)(?:\s+(?P<rest>.*))?\Z", re.DOTALL)
+_RESOURCE = re.compile(r"(?:(?<=\s)|\A)@(?P<server>[A-Za-z0-9_-]+):(?P<uri>[A-Za-z][A-Za-z0-9+.-]*:\S+)")
+_NAMED_ARGUMENT = re.compile(r"([\w.-]+)=(.*)", re.DOTALL)
+_MAX_RESOURCE_CHARACTERS = 50_000
+"""Maximum characters of one resource; the model can read on with `mcp_resource`."""
+_MAX_RESOURCES = 20
+_IMAGE_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp")
+
+AskServerQuestion = Callable[[str, dict[str, Any]], Awaitable[dict[str, Any]]]
+
+
+class ServerPrompts:
+    def __init__(self, servers: McpServers, ask: AskServerQuestion) -> None:
+        self._servers = servers
+        self._ask = ask
+
+    async def meant(self, words: PromptInput) -> PromptInput:
+        """Expands server prompts and resources in the input; returns other input unchanged. Raises `UserError`."""
+        prompt = self._find_prompt(words.text)
+        if prompt is not None:
+            words = await self._expand_prompt(words, *prompt)
+        return await self._with_resources(words)
+
+    def _find_prompt(self, text: str) -> tuple[PromptView, str] | None:
+        found = _PROMPT.fullmatch(text.strip()) if text.startswith("/") else None
+        hub = self._servers.hub() if found is not None else None
+        if found is None or hub is None:
+            return None
+        key = server_key(found["server"])
+        for prompt in hub.prompts():
+            if server_key(prompt.server) == key and prompt.name == found["name"]:
+                return prompt, found["rest"] or ""
+        return None
+
+    async def _expand_prompt(self, words: PromptInput, prompt: PromptView, text: str) -> PromptInput:
+        arguments = arguments_of(prompt, text)
+        missing = [name for name in prompt.required if not arguments.get(name)]
+        if missing:
+            arguments |= await self._ask_missing(prompt, missing)
+        hub = self._servers.hub()
+        assert hub is not None
+        answer = await hub.server(prompt.server).prompt(prompt.name, arguments)
+        text, images = prompt_from_messages(prompt.server, answer)
+        if not text.strip() and not images:
+            raise RequestRefused(
+                f"/{prompt.server}:{prompt.name} returned an empty prompt; nothing was sent."
+            )
+        return msgspec.structs.replace(words, text=text, images=(*words.images, *images))
+
+    async def _ask_missing(self, prompt: PromptView, missing: Sequence[str]) -> dict[str, str]:
+        """Asks the user for the missing arguments."""
+        command = f"/{prompt.server}:{prompt.name}"
+        schema = {"properties": {name: {"type": "string"} for name in missing}, "required": list(missing)}
+        message = f"{command} needs arguments. {prompt.description}".strip()
+        answer = await self._ask(prompt.server, {"message": message, "requestedSchema": schema})
+        content = answer.get("content")
+        if answer.get("action") != "accept" or not isinstance(content, dict):
+            usage = " ".join(f"{name}=…" for name in missing)
+            raise RequestRefused(f"{command} needs {', '.join(missing)}. Usage: {command} {usage}")
+        return {str(name): str(value) for name, value in cast("dict[str, Any]", content).items()}
+
+    async def _with_resources(self, words: PromptInput) -> PromptInput:
+        hub = self._servers.hub() if "@" in words.text and ":" in words.text else None
+        if hub is None:
+            return words
+        known = {life.config.key: life for life in hub.usable}
+        wanted = {
+            (server_key(found["server"]), found["uri"].rstrip(".,;)"))
+            for found in _RESOURCE.finditer(words.text)
+            if server_key(found["server"]) in known
+        }
+        if len(wanted) > _MAX_RESOURCES:
+            raise RequestRefused(
+                f"{len(wanted)} resources are too many for one prompt; at most {_MAX_RESOURCES} can be "
+                "attached."
+            )
+        parts, images = [words.text], [*words.images]
+        for key, uri in sorted(wanted):
+            life = known[key]
+            answer = await life.read(uri)
+            for text, image in _contents(answer.get("contents")):
+                if image is not None:
+                    images.append(image)
+                else:
+                    parts.append(
+                        f'<resource server="{life.config.name}" uri="{escape_controls(uri)}">\n{text}\n</resource>'
+                    )
+        return msgspec.structs.replace(words, text="\n\n".join(parts), images=tuple(images))
+
+
+def arguments_of(prompt: PromptView, text: str) -> dict[str, str]:
+    """Parses the arguments: `name=value` by name, other words in order, the last one taking the rest. Raises
+    `UserError`."""
+    try:
+        words = shlex.split(text)
+    except ValueError:
+        words = text.split()
+    named: dict[str, str] = {}
+    loose: list[str] = []
+    for word in words:
+        found = _NAMED_ARGUMENT.fullmatch(word)
+        if found is not None and found[1] in prompt.arguments:
+            named[found[1]] = found[2]
+        else:
+            loose.append(word)
+    free = [name for name in prompt.arguments if name not in named]
+    if loose and not free:
+        told = ", ".join(prompt.arguments) or "nothing"
+        raise UserError(f'/{prompt.server}:{prompt.name} takes {told}; remove "{" ".join(loose)}".')
+    for number, name in enumerate(free):
+        rest = loose[number:]
+        if rest:
+            named[name] = " ".join(rest) if number == len(free) - 1 else rest[0]
+    return named
+
+
+def prompt_from_messages(server: str, answer: Mapping[str, Any]) -> tuple[str, tuple[Image, ...]]:
+    """Joins the messages of `prompts/get` into one prompt; assistant messages are marked as such."""
+    parts: list[str] = []
+    images: list[Image] = []
+    listed = answer.get("messages")
+    messages: list[Any] = cast("list[Any]", listed) if isinstance(listed, list) else []
+    for message in messages:
+        content = _table(_table(message).get("content"))
+        role = _table(message).get("role")
+        match content.get("type"):
+            case "text":
+                text = _clean(content.get("text"))
+                parts.append(text if role == "user" else f"(An earlier answer was:)\n{text}")
+            case "image":
+                images.extend(_image(content.get("data"), content.get("mimeType")))
+            case "resource":
+                for text, image in _contents([content.get("resource")]):
+                    if image is not None:
+                        images.append(image)
+                    else:
+                        parts.append(f'<resource server="{server}">\n{text}\n</resource>')
+            case "resource_link":
+                parts.append(f"@{server}:{_clean(content.get('uri'))}")
+            case _:
+                parts.append(f"[{server} sent {_clean(content.get('type'))[:40]}, which cannot be said]")
+    return "\n\n".join(filter(None, parts)), tuple(images)
+
+
+def _contents(listed: Any) -> Iterator[tuple[str, Image | None]]:
+    contents: list[Any] = cast("list[Any]", listed) if isinstance(listed, list) else []
+    for each in contents:
+        one = _table(each)
+        if isinstance(one.get("text"), str):
+            text = _clean(one["text"])
+            cut = (
+                f"\n[{len(text) - _MAX_RESOURCE_CHARACTERS:,} more characters are left out]"
+                if len(text) > _MAX_RESOURCE_CHARACTERS
+                else ""
+            )
+            yield text[:_MAX_RESOURCE_CHARACTERS] + cut, None
+            continue
+        images = list(_image(one.get("blob"), one.get("mimeType")))
+        if images:
+            yield "", images[0]
+        else:
+            yield f"[{_clean(one.get('mimeType')) or 'bytes'}, which cannot be shown]", None
+
+
+def _image(data: Any, kind: Any) -> Iterator[Image]:
+    if kind in _IMAGE_TYPES and isinstance(data, str):
+        try:
+            base64.b64decode(data, validate=True)
+        except (binascii.Error, ValueError):
+            return
+        yield Image(data=data, mime_type=kind)
+
+
+def _table(value: Any) -> Mapping[str, Any]:
+    return cast("Mapping[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def _clean(text: Any) -> str:
+    return escape_controls(text) if isinstance(text, str) else ""
+
+
+_CANCELLED: dict[str, Any] = {"action": "cancel"}
+_DECLINED: dict[str, Any] = {"action": "decline"}
+_MAX_TRIES = 3
+YES, NO = "Yes", "No"
+
+
+class ServerQuestions:
+    """The questions of a session's servers, asked one at a time."""
+
+    def __init__(self, standing: PermissionContext, event_bus: EventBus) -> None:
+        self._standing = standing
+        self._telling = event_bus
+        self._turn = asyncio.Lock()
+        self._told: set[str] = set()
+
+    async def ask(self, server: str, params: dict[str, Any]) -> dict[str, Any]:
+        """Returns the result of `elicitation/create`."""
+        form = elicitation_form(server, params)
+        if self._standing.asks == "nobody":
+            if server not in self._told:
+                self._told.add(server)
+                self._telling.warn(
+                    f"The MCP server {server} asked a question that needs a person; it was declined "
+                    "automatically."
+                )
+            return _DECLINED
+        async with self._turn:
+            if self._standing.asks == "person":
+                return await self._ask_person(form)
+            try:
+                return await self._ask_program(form)
+            except TimeoutError:
+                return _CANCELLED
+
+    async def _ask_person(self, form: AskedForm) -> dict[str, Any]:
+        """Asks the user with a form; the interface answers with texts by field, `decline` or None."""
+        said = await self._ask_question("input", f"{form.server} asks", None, form=form, message=form.message)
+        if said == "decline":
+            return _DECLINED
+        if not isinstance(said, Mapping):
+            return _CANCELLED
+        content, wrong = validate_answers(form, cast("Mapping[str, str]", said))
+        if wrong:
+            return _CANCELLED
+        return {"action": "accept"} if form.url else {"action": "accept", "content": content}
+
+    async def _ask_program(self, form: AskedForm) -> dict[str, Any]:
+        title = f"{form.server} asks: {form.message}".rstrip(": ")
+        if form.url:
+            said = await self._ask_question(
+                "confirm", title, PROGRAM_ANSWER_TIMEOUT, message=f"Open {form.url}"
+            )
+            return {"action": "accept"} if said is True else _DECLINED
+        if not form.fields:
+            said = await self._ask_question("confirm", title, PROGRAM_ANSWER_TIMEOUT, message="")
+            return {"action": "accept", "content": {}} if said is True else _DECLINED
+        content: dict[str, Any] = {}
+        for field in form.fields:
+            is_answered, value = await self._ask_field(title, field)
+            if not is_answered:
+                return _CANCELLED
+            if value is not None:
+                content[field.name] = value
+        return {"action": "accept", "content": content}
+
+    async def _ask_field(self, title: str, field: FormField) -> tuple[bool, Any]:
+        wrong = ""
+        for _ in range(_MAX_TRIES):
+            told = "\n".join(filter(None, (title, field.title, field.description, wrong)))
+            if field.kind in ("choice", "yes-no") and (field.choices or field.kind == "yes-no"):
+                options = tuple(each.title for each in field.choices) or (YES, NO)
+                said = await self._ask_question("select", told, PROGRAM_ANSWER_TIMEOUT, options=options)
+            else:
+                said = await self._ask_question(
+                    "input",
+                    f"{told}\n{SECRET_WARNING}",
+                    PROGRAM_ANSWER_TIMEOUT,
+                    prefill=field.default,
+                    placeholder=field.kind,
+                )
+            if not isinstance(said, str):
+                return False, None
+            value, wrong = validate_field(field, said)
+            if not wrong:
+                return True, value
+        return False, None
+
+    async def _ask_question(self, method: str, title: str, seconds: float | None, **more: Any) -> Any:
+        return await ask_question(self._telling.publish_now, method, title, seconds, **more)

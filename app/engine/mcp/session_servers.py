@@ -1,0 +1,418 @@
+"""The MCP servers of a session, for interfaces and extensions: their state, connections, prompts and resources.
+
+The configuration is read when it is first needed, and `app.mcp` is imported then, after the first paint: a
+session without servers pays nothing. `exposure` decides what the model sees of servers."""
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
+
+from app.engine.core.prompt_intake import PromptInput
+from app.engine.core.session_core import SessionCore
+from app.engine.core.toolbox import ToolChoice
+from app.engine.models.model_requests import ModelRequests
+from app.engine.permissions.permission_gate import PermissionGate
+from app.engine.secrets.session_mask import SessionMask
+from app.resources.paths import Paths
+from app.values.mcp_servers import McpServersChange, McpServerState, PromptView, ServerView
+from app.values.user_errors import UserError
+from tools.files.watched import WatchedFiles
+from tools.text import one_line
+
+if TYPE_CHECKING:
+    from app.engine.mcp.mcp_commands import ServerChanges
+    from app.engine.mcp.mcp_exposure import McpExposure
+    from app.engine.mcp.server_prompts import ServerQuestions
+    from app.mcp.config_entries import Exposure, ServerConfig
+    from app.mcp.managed_server import ManagedServer
+    from app.mcp.server_config import ConfiguredServers
+    from app.mcp.server_context import ServerLog
+    from app.mcp.server_registry import ServerRegistry
+    from app.mcp.stdio_process import Transport
+    from tools.box.policy import Box
+    from tools.running.process import LocalProcesses
+
+_PUBLISH_DELAY = 0.05
+"""Seconds within which changes are published as one event."""
+
+Remote = Callable[["ServerConfig", "ServerLog"], Callable[[], "Transport"]]
+Elicit = Callable[[str, dict[str, Any]], Awaitable[dict[str, Any]]]
+
+
+class ProjectServer(msgspec.Struct, frozen=True, kw_only=True):
+    """A server that no file defines."""
+
+    entry: Mapping[str, Any]
+    origin: Literal["extension", "client"] = "extension"
+    """`client`: the editor that uses bayou."""
+
+
+class ServerSources(msgspec.Struct, frozen=True, kw_only=True):
+    """Where servers are configured, and what they are given."""
+
+    paths: Paths
+    files: Callable[[], Sequence[Path]]
+    """The files that may configure servers."""
+    find: Callable[[Mapping[str, ProjectServer]], "ConfiguredServers"]
+    """Finds the servers of the files, and those that were brought."""
+    choice: Callable[[], ToolChoice] = ToolChoice
+    """The tools chosen by command line and settings."""
+    env: Mapping[str, str] = os.environ
+    remote: Remote | None = None
+    proxy: Callable[[], str | None] = lambda: None
+
+
+class McpServers:
+    """The servers of one session. Methods that contact a server raise `UserError` on failure."""
+
+    def __init__(
+        self,
+        core: SessionCore,
+        places: ServerSources | None,
+        requests: ModelRequests,
+        permits: PermissionGate,
+        masking: SessionMask,
+    ) -> None:
+        self._core = core
+        self._places = self.found_in = places
+        self._requests = requests
+        self._permits = permits
+        self._masking = masking
+        self._telling = core.event_bus
+        self._options = core.options
+        self._questions: ServerQuestions | None = None
+        self._hub: ServerRegistry | None = None
+        self._exposure: McpExposure | None = None
+        self._brought: dict[str, ProjectServer] = {}
+        self._said: dict[str, dict[str, Any]] = {}
+        """What a person said of servers in this session."""
+        self._is_stale = False
+        """Extensions brought or took away some since: looked at when they are needed, so that a reload ends none."""
+        self._problems: tuple[str, ...] = ()
+        self._processes: LocalProcesses | None = None
+        self._telling_soon: asyncio.TimerHandle | None = None
+        self.files = _watched_files(places)
+        """Those that may come to name some, as long as none does."""
+        self.may_be_there = places is not None and _has_config_file(places)
+        """Whether a prompt has to ask: files name some, or extensions have brought some."""
+
+    @property
+    def is_on(self) -> bool:
+        return self._places is not None and self._options.effective_settings.settings.mcp.enabled
+
+    def hub(self) -> "ServerRegistry | None":
+        """Returns the hub, reading the files the first time; None where there are no servers."""
+        if not self.is_on:
+            return None
+        places = self._places
+        if self._hub is None and places is not None and (self._brought or _has_config_file(places)):
+            self._make(places)
+        elif self._hub is not None and self._is_stale:
+            self._attach_hub(self._hub)
+        return self._hub
+
+    def hub_for(self, name: str) -> "ServerRegistry":
+        """Returns the hub for a named server. Raises `UserError` where there are none."""
+        hub = self.hub()
+        if hub is None:
+            raise UserError(f'Server "{name}" not found.\nTip: Run /mcp list to see available servers.')
+        return hub
+
+    # Beginning
+
+    def begin(self) -> None:
+        """Connects new servers, after the first paint or with the first prompt."""
+        hub = self.hub()
+        if hub is not None:
+            hub.connect_new_servers()
+
+    async def before_prompt(self) -> None:
+        """Decides with the first prompt how servers are exposed."""
+        if self.hub() is not None and self._exposure is not None:
+            await self._exposure.before_prompt()
+        elif self._exposure is not None:
+            self._exposure.declare()
+
+    async def meant(self, words: PromptInput) -> PromptInput:
+        """Expands the server prompts and resources in the input. Raises `UserError`."""
+        if self.hub() is None:
+            return words
+        from app.engine.mcp.server_prompts import ServerPrompts  # noqa: PLC0415  (most words name none)
+
+        return await ServerPrompts(self, self._elicit).meant(words)
+
+    def follow(self) -> None:
+        """Reloads the configuration after files, trust or extensions changed; unchanged servers stay
+        connected."""
+        if self._places is None:
+            return
+        if self._hub is not None:
+            self._attach_hub(self._hub)
+            return
+        self.files = _watched_files(self._places)
+        self.may_be_there = self.may_be_there or _has_config_file(self._places)
+        self.hub()
+
+    def resume(self) -> None:
+        """Takes over the stored exposure of another session."""
+        if self._hub is not None and self._hub.is_decided:
+            self._hub.reset_decision()
+
+    def _make(self, places: ServerSources) -> None:
+        from app.engine.mcp.mcp_exposure import McpExposure, exposure_options  # noqa: PLC0415  (most sessions have no servers)
+        from app.mcp.server_registry import ServerRegistry  # noqa: PLC0415  (as above)
+
+        hub = self._hub = ServerRegistry(
+            self._server_context(places), lambda: exposure_options(self._options), self._changed
+        )
+        self.may_be_there, self.files = True, WatchedFiles()
+        self._exposure = McpExposure(
+            hub,
+            is_on=lambda: self.is_on,
+            choice=places.choice,
+            conversation=self._core.conversation,
+            toolbox=self._core.toolbox,
+            requests=self._requests,
+            event_bus=self._telling,
+            options=self._options,
+        )
+        self._attach_hub(hub)
+        self._exposure.draft()
+
+    def _server_context(self, places: ServerSources) -> Any:
+        from app.mcp.server_context import ServerContext  # noqa: PLC0415  (as above)
+        from app.mcp.server_manifest import ManifestStore  # noqa: PLC0415  (as above)
+
+        def environment() -> Mapping[str, str]:
+            from app.mcp.stdio_process import server_variables  # noqa: PLC0415  (with the first contact)
+
+            return server_variables(places.env)
+
+        async def resolved(config: "ServerConfig") -> "ServerConfig":
+            """Anew each time: what a command printed, a token say, may be outdated."""
+            from app.mcp.server_config import ServerValues, secret_values  # noqa: PLC0415  (as above)
+            from tools.masking.known import KnownValue  # noqa: PLC0415  (as above)
+
+            found = await ServerValues(places.env).resolved(config)
+            known = (
+                KnownValue(f"{config.name}-{name}", value) for name, value in secret_values(found) if value
+            )
+            self._masking.known.learn(f"MCP server {config.name}", known)
+            return found
+
+        return ServerContext(
+            processes=self._local_processes,
+            folder=lambda: self._core.workspace.cwd,
+            environment=environment,
+            resolved=resolved,
+            remote=places.remote,
+            box=self.box,
+            elicit=self._elicit,
+            manifests=ManifestStore(places.paths.cache_dir / "mcp"),
+            logs=places.paths.agent_dir / "mcp-logs",
+            mask=lambda text: self._masking.text(text, ""),
+        )
+
+    async def _elicit(self, server: str, params: dict[str, Any]) -> dict[str, Any]:
+        """What a server asks the person."""
+        if self._questions is None:
+            from app.engine.mcp.server_prompts import ServerQuestions  # noqa: PLC0415  (few servers ask anything)
+
+            self._questions = ServerQuestions(self._permits.standing, self._telling)
+        return await self._questions.ask(server, params)
+
+    async def box(self, config: "ServerConfig") -> "Box | None":
+        """Returns the sandbox that the server runs in."""
+        if self._options.effective_settings.settings.mcp.sandbox == "off":
+            return None
+        return await self._permits.boxes.for_server()
+
+    def _local_processes(self) -> "LocalProcesses":
+        """Runs servers on this machine, also where an extension runs commands elsewhere."""
+        local = self._core.workspace.local_processes
+        if local is not None:
+            return local
+        if self._processes is None:
+            from tools.running.process import LocalProcesses  # noqa: PLC0415  (seldom)
+
+            self._processes = LocalProcesses(self._core.workspace.abilities)
+        return self._processes
+
+    def _attach_hub(self, hub: "ServerRegistry") -> None:
+        assert self._places is not None
+        self._is_stale = False
+        found = self._places.find(self._brought)
+        told = tuple(str(problem) for problem in found.problems)
+        for text in told:
+            if text not in self._problems:
+                self._telling.warn(text)
+        self._problems = told
+        servers = [
+            msgspec.structs.replace(config, **self._said.get(config.name, {})) for config in found.servers
+        ]
+        hub.use(servers, found.untrusted)
+
+    # For people
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """Errors in the configuration when it was last read."""
+        self.hub()
+        return self._problems
+
+    def servers(self) -> tuple[ServerView, ...]:
+        hub = self.hub()
+        return tuple(map(hub.view, hub.servers)) if hub is not None else ()
+
+    def server(self, name: str) -> ServerView:
+        return self.hub_for(name).view(self._server(name))
+
+    async def test(self, name: str) -> ServerView:
+        """Reconnects and requests everything that the server offers."""
+        return await self.hub_for(name).test(name)
+
+    async def restart(self, name: str) -> ServerView:
+        """Disconnects the server and forgets its failures; it is connected again when needed."""
+        await self._server(name).restart()
+        return self.server(name)
+
+    def set_enabled(self, name: str, is_on: bool) -> None:
+        """Enables or disables a server for this session."""
+        hub = self._override(name, enabled=is_on)
+        if is_on:
+            hub.connect_new_servers()
+
+    def set_exposure(self, name: str, exposure: "Exposure") -> None:
+        """Sets a server's exposure for this session, from the next prompt on."""
+        self._override(name, exposure=exposure)
+        if self._exposure is not None:
+            self._exposure.reset_decision()
+
+    def _override(self, name: str, **said: Any) -> "ServerRegistry":
+        hub = self.hub_for(name)
+        self._said.setdefault(hub.server(name).config.name, {}).update(said)
+        self._attach_hub(hub)
+        return hub
+
+    @property
+    def changes(self) -> "ServerChanges":
+        """Persistent changes and signing in."""
+        from app.engine.mcp.mcp_commands import ServerChanges  # noqa: PLC0415  (few change servers)
+
+        return ServerChanges(self)
+
+    def prompts(self) -> tuple[PromptView, ...]:
+        """Returns the known prompts without contacting servers."""
+        hub = self.hub()
+        return hub.prompts() if hub is not None else ()
+
+    def commands(self) -> list[dict[str, Any]]:
+        """Returns prompts as `/server:name` commands, in the form of `get_commands`."""
+        return [
+            {
+                "name": f"{prompt.server}:{prompt.name}",
+                "description": one_line(prompt.description or prompt.title),
+                "source": "prompt",
+                "sourceInfo": {
+                    "path": f"mcp:{prompt.server}",
+                    "source": "mcp",
+                    "scope": "temporary",
+                    "origin": "top-level",
+                },
+            }
+            for prompt in self.prompts()
+        ]
+
+    def resources(self) -> tuple[tuple[str, str, str], ...]:
+        """Returns server, URI and name of the known resources."""
+        hub = self.hub()
+        if hub is None:
+            return ()
+        return tuple(
+            (life.config.name, one.uri, one.name)
+            for life in hub.usable
+            if life.manifest is not None
+            for one in life.manifest.resources
+        )
+
+    async def get_prompt(self, server: str, name: str, arguments: Mapping[str, str]) -> dict[str, Any]:
+        """Returns the server's answer in wire form."""
+        return await self._server(server).prompt(name, arguments)
+
+    async def read_resource(self, server: str, uri: str) -> dict[str, Any]:
+        """Returns the server's answer in wire form."""
+        return await self._server(server).read(uri)
+
+    async def complete(
+        self, server: str, ref: Mapping[str, str], argument: str, value: str, context: Mapping[str, str]
+    ) -> dict[str, Any]:
+        """Returns the server's answer in wire form."""
+        return await self._server(server).complete(ref, argument, value, context)
+
+    def _server(self, name: str) -> "ManagedServer":
+        return self.hub_for(name).server(name)
+
+    def bring(
+        self,
+        name: str,
+        entry: Mapping[str, Any] | None,
+        origin: Literal["extension", "client"] = "extension",
+    ) -> None:
+        """Adds a server of an extension or of the client; None removes it."""
+        if entry is None:
+            self._brought.pop(name, None)
+        else:
+            self._brought[name] = ProjectServer(entry=entry, origin=origin)
+            self.may_be_there = True
+        self._is_stale = True
+
+    def _changed(self) -> None:
+        if self._exposure is None:
+            return
+        self._exposure.draft()
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            return  # Without an event loop there are no listeners yet.
+        if self._telling_soon is None:
+            self._telling_soon = loop.call_later(_PUBLISH_DELAY, self._publish_states)
+
+    def _publish_states(self) -> None:
+        self._telling_soon = None
+        if self._hub is None:
+            return
+        views = map(self._hub.view, self._hub.servers)
+        self._telling.publish_now(
+            McpServersChange(
+                servers=tuple(
+                    McpServerState(
+                        name=view.name, state=view.state, reason=view.reason, tool_count=len(view.tools)
+                    )
+                    for view in views
+                )
+            )
+        )
+
+    async def end(self) -> None:
+        if self._telling_soon is not None:
+            self._telling_soon.cancel()
+        if self._hub is not None:
+            await self._hub.end()
+        if self._processes is not None:
+            self._processes.close()
+
+
+def _has_config_file(places: ServerSources) -> bool:
+    """Whether one of the files exists, also as a broken link; the files are not read."""
+    return any(os.path.lexists(path) for path in places.files())
+
+
+def _watched_files(places: ServerSources | None) -> WatchedFiles:
+    watched = WatchedFiles()
+    for path in places.files() if places is not None else ():
+        watched.note(path)
+    return watched

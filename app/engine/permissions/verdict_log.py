@@ -1,0 +1,120 @@
+"""The verdicts of a session, including earlier runs: why calls ran, were asked about, or were denied."""
+
+from collections import deque
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import msgspec
+
+from app.engine.core.conversation import Conversation
+from app.engine.core.event_bus import EventBus
+from app.permits.permission_decisions import CallDecision, CallOutcome, PartDecision
+from app.permits.verdicts import CallPart, risk_of, verdict_of
+from app.values.content import ToolCall
+from app.values.entries import CustomEntry, Entry
+from app.values.events import EntryAppended
+
+VERDICT_ENTRY_TYPE = "bayou.permit"
+MAX_TEXT = 4_000
+_MAX_KEPT = 200
+
+
+class PastVerdict(msgspec.Struct, frozen=True, kw_only=True):
+    """One verdict of this session."""
+
+    call_id: str
+    tool: str
+    decision: CallDecision
+    outcome: str
+    by: str
+
+
+class VerdictLog:
+    """Records the verdicts of one session."""
+
+    def __init__(self, conversation: Conversation, event_bus: EventBus, mode: Callable[[], str]) -> None:
+        self._conversation = conversation
+        self._telling = event_bus
+        self._mode = mode
+        self.past: deque[PastVerdict] = deque(maxlen=_MAX_KEPT)
+        """Those of this run, the oldest first."""
+
+    def note(
+        self, call: ToolCall, decision: CallDecision, outcome: str, by: str, *, is_silent: bool = False
+    ) -> None:
+        """Records a verdict, unless the mode alone allowed the call, as for most calls."""
+        self.past.append(
+            PastVerdict(call_id=call.id, tool=call.name, decision=decision, outcome=outcome, by=by)
+        )
+        if is_silent or self._conversation.log.is_read_only:
+            return
+        entry = self._conversation.note(
+            VERDICT_ENTRY_TYPE,
+            {
+                "callId": call.id,
+                "tool": call.name,
+                "letter": decision.verdict.risk,
+                "parts": [
+                    {"text": part.text[:MAX_TEXT], "letter": part.risk, "why": part.why}
+                    for part in decision.verdict.parts
+                ],
+                "decision": outcome,
+                "by": by,
+                "mode": self._mode(),
+            },
+        )
+        self._telling.publish_now(EntryAppended(entry=entry))
+
+    def all(self) -> tuple[PastVerdict, ...]:
+        """Returns the verdicts of earlier runs, then those of this run."""
+        known = {one.call_id for one in self.past}
+        earlier = [one for one in read_verdicts(self._conversation.log.entries) if one.call_id not in known]
+        return (*earlier[-_MAX_KEPT:], *self.past)
+
+
+def read_verdicts(entries: Iterable[Entry]) -> list[PastVerdict]:
+    """Returns the recorded verdicts, oldest first; unreadable ones are skipped."""
+    found: list[PastVerdict] = []
+    for entry in entries:
+        if isinstance(entry, CustomEntry) and entry.custom_type == VERDICT_ENTRY_TYPE:
+            past = _verdict_from_data(entry.data)
+            if past is not None:
+                found.append(past)
+    return found
+
+
+def _verdict_from_data(data: Any) -> PastVerdict | None:
+    try:
+        told = msgspec.convert(data, _StoredVerdict)
+    except msgspec.ValidationError:
+        return None
+    parts: list[CallPart] = []
+    for part in told.parts:
+        risk = risk_of(part.letter)
+        if risk is None:
+            return None
+        parts.append(CallPart(text=part.text, risk=risk, why=part.why))
+    outcome: CallOutcome = "run" if told.decision == "run" else "refuse"
+    verdict = verdict_of(parts)
+    answers = tuple(PartDecision(part=part, outcome=outcome, decided_by=told.by) for part in verdict.parts)
+    return PastVerdict(
+        call_id=told.call_id,
+        tool=told.tool,
+        decision=CallDecision(outcome=outcome, verdict=verdict, answers=answers),
+        outcome=told.decision,
+        by=told.by,
+    )
+
+
+class _StoredPart(msgspec.Struct, frozen=True):
+    text: str
+    letter: str
+    why: str
+
+
+class _StoredVerdict(msgspec.Struct, frozen=True, rename="camel"):
+    call_id: str
+    decision: str
+    by: str
+    parts: tuple[_StoredPart, ...]
+    tool: str = ""

@@ -1,0 +1,232 @@
+"""Sends prompts and messages to the model: they start a run, wait in a queue, or go with the next request."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Literal
+
+import msgspec
+
+from app.agent.queues import Aside, QueueName, Queues
+from app.engine.agent_runner import AgentRunner
+from app.engine.context.context_parts import ContextParts
+from app.engine.core.delivery import DeliverAs
+from app.engine.core.event_bus import EventBus
+from app.engine.core.hooks import Hooks
+from app.engine.core.prompt_intake import PromptInput, RequestRefused
+from app.engine.core.prompt_outcomes import PromptOutcomes
+from app.engine.core.session_options import SessionOptions
+from app.engine.mcp.session_servers import McpServers
+from app.engine.models.model_selection import ModelSelection
+from app.engine.preconditions import Preconditions
+from app.engine.repository.first_prompt_hint import FirstQuestionHint
+from app.engine.secrets.session_mask import SessionMask
+from app.engine.settings_watch import SettingsWatch
+from app.sessions.errors import SessionWriteError
+from app.values.content import text_of
+from app.values.messages import AssistantMessage, CustomMessage, Message, UserMessage, user_message
+
+PromptDisposition = Literal["started", "queued", "handled"]
+
+
+class PromptSubmission(msgspec.Struct, eq=False, kw_only=True):
+    """Takes the prompts and messages of one session."""
+
+    queues: Queues
+    outcomes: PromptOutcomes
+    hooks: Hooks
+    runner: AgentRunner
+    context: ContextParts
+    preconditions: Preconditions
+    models: ModelSelection
+    masking: SessionMask
+    event_bus: EventBus
+    settings_watch: SettingsWatch
+    servers: McpServers
+    first_question: FirstQuestionHint
+    options: SessionOptions
+    _last_masked: PromptInput | None = None
+    """The last prompt in which a secret was masked, unmasked."""
+    _is_closed: bool = False
+    _delayed_start: asyncio.Task[None] | None = None
+    _masking_lock: asyncio.Lock = msgspec.field(default_factory=asyncio.Lock)
+    """Keeps prompts in order while threads search files for secrets."""
+
+    async def prompt(self, words: PromptInput, *, expand: bool) -> PromptDisposition:
+        _require_content(words)
+        is_running = self.runner.is_running
+        if is_running and words.while_running is None and not self.hooks.is_command(words.text):
+            raise RequestRefused(
+                "Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') "
+                "to queue the message."
+            )
+        if not is_running:
+            self.settings_watch.look()  # before anybody is asked about the run that these words begin
+        taken = await self._preprocess(words, expand=expand)
+        if taken is None:
+            self.outcomes.handled(words.request_id)
+            return "handled"
+        message = await self._message(taken)
+        if self.runner.is_running:
+            return self._queue(words, [message])
+        if self.context.compactor.running_task.is_running:
+            raise RequestRefused(
+                "Cannot submit a prompt while compaction is in progress. Wait for compaction to finish and retry."
+            )
+        self.preconditions.require_model()
+        if self.servers.may_be_there:
+            await self.servers.before_prompt()
+        is_first_told = self.options.effective_settings.settings.repository_maps.first_question != "off"
+        asides = await self.first_question.asides(taken.text) if is_first_told else ()
+        companions = [
+            *(self.masking.said(one, "an extension") for one in await self.hooks.companions(taken)),
+            *(self.masking.said(one, "the map") for one in asides),
+        ]
+        if self.runner.is_running:  # something else began while extensions were asked
+            return self._queue(words, [*companions, message])
+        self._start([*self.queues.take_next_turn(), *companions, message])
+        self._expect_outcome(words, message)
+        return "started"
+
+    async def _preprocess(self, words: PromptInput, *, expand: bool = True) -> PromptInput | None:
+        """Returns the prompt to send; None: a command or an extension handled it."""
+        if expand and words.text.startswith("/") and await self.hooks.run_command(words.text):
+            return None
+        if expand and words.text.split(maxsplit=1)[:1] == ["/mcp"]:
+            self.event_bus.notify(await self._run_mcp_command(words.text.removeprefix("/mcp")))
+            return None
+        changed = await self.hooks.change_words(words)
+        if changed is None or not expand:
+            return changed
+        expanded = msgspec.structs.replace(changed, text=self.hooks.expand(changed.text))
+        return await self.servers.meant(expanded) if ":" in expanded.text else expanded
+
+    async def _run_mcp_command(self, text: str) -> str:
+        """Runs `/mcp` where no page opens: in print mode and over RPC."""
+        from app.engine.mcp.mcp_commands import run_mcp_command  # noqa: PLC0415  (few say that)
+
+        return await run_mcp_command(self.servers, text)
+
+    def _queue(self, words: PromptInput, messages: Sequence[Message]) -> PromptDisposition:
+        for message in messages:
+            self.queues.add(
+                "follow_up" if words.while_running == "follow_up" else "steering",
+                message,  # pyright: ignore[reportArgumentType]  (a person's or an extension's)
+            )
+        self._expect_outcome(words, messages[-1])
+        return "queued"
+
+    async def queue(self, queue: QueueName, words: PromptInput) -> PromptDisposition:
+        _require_content(words)
+        if self.hooks.is_command(words.text):
+            raise RequestRefused(
+                f'Extension command "{words.text.split()[0]}" cannot be queued. '
+                "Use prompt() or execute the command when not streaming."
+            )
+        taken = await self._preprocess(words)
+        if taken is None:
+            self.outcomes.handled(words.request_id)
+            return "handled"
+        message = await self._message(taken)
+        self.queues.add(queue, message)
+        self._expect_outcome(words, message)
+        return "queued"
+
+    def _expect_outcome(self, words: PromptInput, message: Message) -> None:
+        if words.request_id is not None:
+            self.outcomes.expect(words, message)
+
+    async def _message(self, words: PromptInput) -> UserMessage:
+        """Returns the user's message, with secrets masked unless they are to be sent."""
+        said = user_message(words.text, words.images)
+        if words.sends_secrets or self.masking.mask() is None:
+            return said
+        async with self._masking_lock:
+            await asyncio.to_thread(self.masking.look, words.text)
+        masked = self.masking.said(said, "your prompt")
+        if masked.content == said.content:
+            return said
+        self._last_masked = words
+        marks = self.masking.marks_in(text_of(masked.content))
+        count = f"{len(marks)} secret{'s' if len(marks) > 1 else ''}"
+        self.event_bus.warn(
+            f"{count} in your prompt masked: {', '.join(marks)}. /unmask sends it anyway, /secrets marks false alarms."
+        )
+        return masked
+
+    async def unmask(self) -> PromptDisposition:
+        """Sends the last masked prompt again, unmasked."""
+        if self._last_masked is None:
+            raise RequestRefused("No prompt of this session was masked, so there is nothing to unmask.")
+        words = msgspec.structs.replace(
+            self._last_masked, sends_secrets=True, while_running=self._last_masked.while_running or "steer"
+        )
+        done = await self.prompt(words, expand=False)
+        self._last_masked = None
+        return done
+
+    def resume(self) -> None:
+        self.preconditions.require_idle("Continuing")
+        self.preconditions.require_model()
+        self._start([])
+
+    async def retry(self, failed: AssistantMessage | None) -> bool:
+        if failed is None or failed.stop_reason not in ("error", "aborted"):
+            return False
+        await self.runner.leave_out(failed)
+        self.resume()
+        return True
+
+    async def send(
+        self,
+        message: CustomMessage,
+        *,
+        deliver_as: DeliverAs,
+        trigger: bool = False,
+        call_id: str | None = None,
+    ) -> str:
+        message = self.masking.said(message, message.custom_type)
+        if deliver_as == "next_turn":
+            self.queues.hold_for_next_turn(message)
+            return message.id
+        if self.runner.is_running and deliver_as == "aside":
+            self.queues.add_aside(Aside(message=message, call_id=call_id))
+        elif self.runner.is_running:
+            self.queues.add("steering" if deliver_as == "steer" else "follow_up", message)
+        elif trigger and not self._is_closed:
+            self.preconditions.require_model()
+            if self.context.is_summarising:  # the summary being written knows nothing of this message
+                self.queues.add("steering" if deliver_as == "steer" else "follow_up", message)
+                self._delayed_start = asyncio.ensure_future(self._start_after_summary())
+            else:
+                self._start([message])
+        else:
+            await self.runner.append(message)
+        return message.id
+
+    async def _start_after_summary(self) -> None:
+        await self.context.wait_for_summary()
+        if not self.runner.is_running:
+            waiting = self.queues.take("steering") or self.queues.take("follow_up")
+            if waiting:
+                self._start(list(waiting))
+
+    def close(self) -> None:
+        """Prevents further runs, also of prompts that still wait for a server."""
+        self._is_closed = True
+        if self._delayed_start is not None:
+            self._delayed_start.cancel()
+
+    def _start(self, messages: Sequence[Message]) -> None:
+        if self._is_closed:
+            raise RequestRefused("The session is closing; no further prompts are accepted.")
+        self.context.compactor.on_prompt()
+        try:
+            self.models.record_choice()
+        except SessionWriteError:
+            pass  # the run tells it, with what it means
+        self.runner.start(messages)
+
+
+def _require_content(words: PromptInput) -> None:
+    if not words.text.strip() and not words.images:
+        raise RequestRefused("The message is empty, so nothing was sent.")

@@ -1,0 +1,157 @@
+"""Builds the parts of a session and connects them.
+
+Interfaces use `session`; nothing outside the engine imports this module."""
+
+import asyncio
+
+from app.engine.agent_runner import AgentRunner
+from app.engine.context.context_parts import ContextParts
+from app.engine.core.delivery import DeliverAs
+from app.engine.core.session_core import SessionCore
+from app.engine.dependencies import Dependencies
+from app.engine.files.file_parts import FileParts
+from app.engine.jobs.job_notices import job_table
+from app.engine.mcp.session_servers import McpServers
+from app.engine.models.model_parts import ModelParts
+from app.engine.permissions.permission_gate import PermissionGate
+from app.engine.planning.plan_mode import PlanningParts
+from app.engine.preconditions import Preconditions
+from app.engine.prompt_submission import PromptSubmission
+from app.engine.repository.first_prompt_hint import FirstQuestionHint
+from app.engine.repository.repository_maps import RepositoryMaps
+from app.engine.secrets.session_mask import masking_of
+from app.engine.session_notes import SessionNotes
+from app.engine.settings_watch import SettingsWatch
+from app.engine.tools.tool_parts import ToolParts
+from app.engine.tree.compaction_actions import CompactionActions
+from app.engine.tree.navigation import Navigation
+from app.engine.user_runs.user_run_parts import UserRunParts
+from app.values.messages import CustomMessage
+
+LISTENER_DRAIN_TIMEOUT = 3.0
+"""Seconds that the end of a session waits for slow listeners."""
+STOP_TIMEOUT = 0.5
+"""Seconds that the end of a session waits for its run, and again once the kernel is killed."""
+
+
+class SessionParts:
+    """The parts of one session. Each part gets those above it, and none knows the session."""
+
+    def __init__(self, given: Dependencies) -> None:
+        self.core = core = SessionCore(
+            given.log,
+            choice=given.choice,
+            toolbox=given.toolbox,
+            options=given.options,
+            hooks=given.hooks,
+            classify=given.classify,
+            budget=given.budget,
+        )
+        self.masking = masking = masking_of(core.workspace, given.secrets, core.options)
+        self.models = ModelParts(core, given.registry, given.sections, masking)
+        self.permits = PermissionGate(
+            core, given.standing, unheld=lambda paths, ignored: self.files.kept.unheld(paths, ignored=ignored)
+        )
+        self.planning = PlanningParts(core, self.permits, self.models.requests, masking, send=self._send)
+        self.context = ContextParts(
+            core, given.registry, masking, self.models.cache, behind=self.planning.todos.behind
+        )
+        self.servers = McpServers(core, given.servers, self.models.requests, self.permits, masking)
+        self.settings_watch = SettingsWatch(core.options.effective_settings, self.servers, core.event_bus)
+        self.jobs = job_table(core, self._send)
+        self.files = FileParts(
+            core, given.undo, self.permits, masking, send=self._send, require_idle=self._require_idle
+        )
+        self.tools = ToolParts(core, self.jobs, self.permits, masking)
+        self.runs = UserRunParts(core, self.tools.nested, masking, has_turn=lambda: self.runner.is_running)
+        self.runner = AgentRunner(
+            core,
+            requests=self.models.requests,
+            compactor=self.context.compactor,
+            permits=self.permits,
+            tools=self.tools,
+            files=self.files,
+            jobs=self.jobs,
+            shell=self.runs.shell,
+            todos=self.planning.todos,
+            settings_watch=self.settings_watch,
+        )
+        self.preconditions = Preconditions(core.conversation, core.choice, self.runner, self.context)
+        self.record = SessionNotes(core.conversation, core.event_bus, self.models.cache, self.preconditions)
+        self.prompts = self._prompts()
+        self.repository = RepositoryMaps(core.workspace)
+        self.navigation = self._navigation(given)
+        self.compaction = CompactionActions(
+            compactor=self.context.compactor,
+            conversation=core.conversation,
+            runner=self.runner,
+            preconditions=self.preconditions,
+            branches=self.navigation,
+        )
+
+    def _prompts(self) -> PromptSubmission:
+        core = self.core
+        return PromptSubmission(
+            queues=core.queues,
+            outcomes=core.outcomes,
+            hooks=core.hooks,
+            runner=self.runner,
+            context=self.context,
+            preconditions=self.preconditions,
+            models=self.models.selection,
+            masking=self.masking,
+            event_bus=core.event_bus,
+            settings_watch=self.settings_watch,
+            servers=self.servers,
+            first_question=FirstQuestionHint(core.conversation, core.workspace, core.options),
+            options=core.options,
+        )
+
+    def _navigation(self, given: Dependencies) -> Navigation:
+        return Navigation(
+            core=self.core,
+            places=given.places,
+            context=self.context,
+            files=self.files,
+            jobs=self.jobs,
+            planning=self.planning.plan,
+            servers=self.servers,
+            preconditions=self.preconditions,
+            stop=self.stop,
+            enter=given.enter,
+        )
+
+    async def _send(self, message: CustomMessage, *, deliver_as: DeliverAs, trigger: bool = False) -> str:
+        """For subjects that are made before `prompts`."""
+        return await self.prompts.send(message, deliver_as=deliver_as, trigger=trigger)
+
+    def _require_idle(self, what: str) -> None:
+        self.preconditions.require_idle(what)
+
+    async def stop(self) -> None:
+        """Stops the running operations and waits until they have ended."""
+        self.runs.abort()
+        self.context.stop()
+        await self.runner.abort()
+
+    async def end(self) -> None:
+        """Ends the run, the jobs and the log; then closes listeners and file contents."""
+        workspace, telling = self.core.workspace, self.core.event_bus
+        self.prompts.close()
+        stopping = asyncio.ensure_future(self.stop())
+        await asyncio.wait({stopping}, timeout=STOP_TIMEOUT)
+        workspace.end_kernel()  # a cell that ignores interrupts would keep the run for seconds
+        await asyncio.wait({stopping}, timeout=STOP_TIMEOUT)
+        self.core.outcomes.close()
+        await self.jobs.close()
+        await self.servers.end()
+        await asyncio.wait([asyncio.ensure_future(telling.drain())], timeout=LISTENER_DRAIN_TIMEOUT)
+        telling.close()
+        self.planning.todos.close()
+        self.files.kept.close()
+        self.permits.boxes.close()
+        workspace.close()
+        try:
+            self.core.conversation.log.close()
+        finally:
+            await self.models.requests.close()

@@ -1,0 +1,142 @@
+"""A frozen snapshot of a session's state, cheap to make.
+
+Interfaces show it. Messages, entries, jobs and counts have separate methods."""
+
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from app.agent.loop_ports import InterruptMode
+from app.agent.queues import QueueMode
+from app.compaction.compaction_plan import NothingToCompact
+from app.engine.dependencies import Dependencies
+from app.engine.session_parts import SessionParts
+from app.permits.permission_decisions import PermissionMode
+from app.values.models import Model, ThinkingLevel
+
+CompactionMode = Literal["off", "remind", "auto"]
+
+
+class SessionState(msgspec.Struct, frozen=True, kw_only=True):
+    """The state of a session at one moment."""
+
+    # Its record
+    session_id: str
+    file: Path | None
+    """The session file; None: the session is in memory."""
+    name: str | None
+    leaf_id: str | None
+    """The parent of the next entry; None: the root."""
+    is_read_only: bool
+    is_on_disk: bool
+    """Whether the session file exists."""
+
+    # What answers
+    model: Model | None
+    thinking: ThinkingLevel
+    levels: tuple[ThinkingLevel, ...]
+    """The thinking levels of the model."""
+    scope: tuple[Model, ...]
+    """The models of the cycle; empty: all that have credentials."""
+
+    # What is under way
+    is_running: bool
+    is_compacting: bool
+    """Whether a summary is being written, of any kind."""
+    is_waiting_to_retry: bool
+    is_shell_running: bool
+    """Whether a command of the user is running."""
+    is_cell_running: bool
+    """Whether a Python cell of the user is running."""
+    waiting_count: int
+    """Number of messages in the queues."""
+    running_jobs: int
+
+    # How full it is
+    context_tokens: int
+    is_full: bool
+    """Whether the context uses tokens reserved for the answer."""
+
+    # How it is set
+    permission_mode: PermissionMode
+    """The mode that decides what runs without a question."""
+    sandbox_warning: str
+    """`no sandbox`, or how weak it is; empty where commands run in a full sandbox, and before it was
+    probed."""
+    is_planning: bool
+    """Whether plan mode is on: nothing changes until a plan is accepted."""
+    asks_person: bool
+    """Whether a user can answer questions."""
+    compaction_mode: CompactionMode
+    steering_mode: QueueMode
+    follow_up_mode: QueueMode
+    interrupt_mode: InterruptMode
+    retries: bool
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether something is running that the user can stop."""
+        return self.is_running or self.is_compacting or self.is_shell_running or self.is_cell_running
+
+
+class ContextRoom(msgspec.Struct, frozen=True, kw_only=True):
+    """The context usage in tokens, and what a compaction would free."""
+
+    tokens: int
+    is_exact: bool
+    """Whether the provider has counted the whole context."""
+    window: int
+    reserve: int
+    """Tokens reserved for the answer."""
+    freed: int
+    """Estimated tokens that a compaction would free; 0: there is nothing to compact."""
+
+
+def room_from(given: Dependencies, made: SessionParts) -> ContextRoom:
+    model = given.choice.model
+    try:
+        freed = made.context.compactor.preparation().freed_tokens
+    except NothingToCompact:
+        freed = 0
+    return ContextRoom(
+        tokens=made.core.usage_totals.context_tokens,
+        is_exact=made.core.usage_totals.is_exact,
+        window=model.context_window if model else 0,
+        reserve=made.context.compactor.limits.reserve_tokens,
+        freed=freed,
+    )
+
+
+def state_from(given: Dependencies, made: SessionParts) -> SessionState:
+    log, choice, queues = made.core.conversation.log, given.choice, made.core.queues
+    return SessionState(
+        session_id=log.session_id,
+        file=log.path,
+        name=log.name,
+        leaf_id=log.leaf_id,
+        is_read_only=log.is_read_only,
+        is_on_disk=log.is_on_disk,
+        model=choice.model,
+        thinking=choice.thinking,
+        levels=choice.levels,
+        scope=choice.scope,
+        is_running=made.runner.is_running,
+        is_compacting=made.context.is_summarising,
+        is_waiting_to_retry=made.runner.countdown.is_running,
+        is_shell_running=made.runs.shell.running_task.is_running,
+        is_cell_running=made.runs.cells.running_task.is_running,
+        waiting_count=len(queues),
+        running_jobs=len(made.jobs.running()),
+        context_tokens=made.core.usage_totals.context_tokens,
+        is_full=made.context.compactor.is_full,
+        permission_mode=made.permits.rules.mode,
+        sandbox_warning=made.permits.boxes.missing if made.permits.asks_person else "",
+        is_planning=made.planning.plan.is_on,
+        asks_person=made.permits.asks_person,
+        compaction_mode=given.options.effective_settings.settings.compaction.mode,
+        steering_mode=given.options.queue_mode("steering"),
+        follow_up_mode=given.options.queue_mode("follow_up"),
+        interrupt_mode=given.options.interrupt_mode(),
+        retries=given.options.effective_settings.settings.retry.enabled,
+    )

@@ -1,0 +1,35 @@
+"""The snapshot of the user's shell (aliases, functions) that commands start with."""
+
+from app.values.user_errors import UserError
+from tools.base import ToolError
+from tools.running.user_shell.shell_snapshot import ShellSnapshot, user_shell_snapshot
+from tools.workspace import Workspace
+
+
+class ShellSnapshotSource:
+    """The shell snapshot of a session's commands."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether commands use a snapshot: the setting is on, and they run on this machine."""
+        return self._workspace.shell().own is not None and self._workspace.has_local_processes
+
+    def view(self) -> ShellSnapshot | None:
+        """Returns the snapshot; None: it was not needed yet, or is off."""
+        own = self._workspace.shell().own
+        return own.known if own is not None else None
+
+    async def take(self) -> ShellSnapshot:
+        """Takes a new snapshot from the current start-up files. Raises `UserError`."""
+        try:
+            found = await user_shell_snapshot(self._workspace, self._workspace.shell(), is_anew=True)
+        except ToolError as problem:
+            raise UserError(str(problem)) from None
+        if found is None:
+            raise UserError(
+                "Commands do not use your shell's aliases and functions: bash.ownShell in /settings is off."
+            )
+        return found

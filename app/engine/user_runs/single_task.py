@@ -1,0 +1,39 @@
+"""A command or cell that the user runs, one at a time."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any, Generic, TypeVar
+
+from app.engine.core.prompt_intake import SessionBusy
+
+R = TypeVar("R")
+
+
+class SingleTask(Generic[R]):
+    """Runs one operation at a time in a separate task, so that stopping it does not cancel the caller."""
+
+    def __init__(self, busy: str) -> None:
+        """`busy`: the error text for a second operation."""
+        self._busy = busy
+        self._task: asyncio.Task[R] | None = None
+
+    @property
+    def is_running(self) -> bool:
+        return self._task is not None and not self._task.done()
+
+    def abort(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+
+    async def run(self, begin: Callable[[], Coroutine[Any, Any, R]]) -> R | None:
+        """Runs the operation; returns None if it was stopped before it began. Raises `SessionBusy`."""
+        if self.is_running:
+            raise SessionBusy(self._busy)
+        task = self._task = asyncio.create_task(begin())
+        try:
+            return await task
+        except asyncio.CancelledError:
+            current = asyncio.current_task()
+            if not task.cancelled() or (current is not None and current.cancelling()):
+                raise
+            return None

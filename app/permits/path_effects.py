@@ -1,0 +1,290 @@
+"""What reading, writing and removing a path means for a command at its place in the script.
+
+A path is judged by its own name and by the file that its links lead to; the stricter result counts."""
+
+import posixpath
+import re
+from collections.abc import Iterator
+
+from app.permits.command_findings import SAFE, Finding, contained, forbidden, network, worst_finding
+from app.permits.command_place import CommandPlace
+from app.permits.secret_files import Likelihood, delayed_run_reason, secret_likelihood
+from app.permits.shell_scope import ShellScope
+from app.permits.shell_words import ANY_CHARACTER, ANY_DEPTH, ANY_NAME, UNKNOWN, WILDCARD, Word, marks_as_text
+from app.permits.verdicts import Removal
+from tools.protected.later import VCS_FOLDERS
+
+_PROC_ROOT = re.compile(r"/proc/(?:self|thread-self|\d+)(?:/task/\d+)?/root(?=/|$)")
+_PROC_CWD = re.compile(r"/proc/(?:self|thread-self)(?:/task/\d+)?/cwd(?=/|$)")
+_HARMLESS_DEVICE = re.compile(r"/dev/(?:null|zero|full|stdin|stdout|stderr|fd/\d+)")
+_NETWORK_DEVICE = re.compile(r"/dev/(?:tcp|udp)/([^/]*)/?(.*)")
+
+
+class PathEffects:
+    """Judges what a command does with paths, from the folder in which it runs."""
+
+    def __init__(self, place: CommandPlace, scope: ShellScope) -> None:
+        self.place = place
+        self.scope = scope
+
+    # Which path is meant
+
+    def absolute(self, text: str) -> list[str]:
+        """All absolute paths that the text may mean, one for each possible folder; UNKNOWN if that is not known."""
+        if text.startswith(UNKNOWN):
+            return [UNKNOWN]
+        if text.startswith("/"):
+            return [self._without_proc_links(text)]
+        return [
+            UNKNOWN if folder == UNKNOWN else self._without_proc_links(f"{folder}/{text}")
+            for folder in self.scope.folders
+        ]
+
+    def _without_proc_links(self, path: str) -> str:
+        path = _PROC_ROOT.sub("", "/" + path.lstrip("/")) or "/"
+        if "cwd" in path:
+            path = _PROC_CWD.sub(self.scope.folders[0], path)
+        return path
+
+    def forms(self, text: str) -> dict[str, bool]:
+        """The resolved path (True), and the path as it is written where that differs (False)."""
+        found: dict[str, bool] = {}
+        for path in self.absolute(text):
+            if path == UNKNOWN:
+                found[UNKNOWN] = True
+                continue
+            found[self._resolved(path)] = True
+            found.setdefault(_normal(path), False)
+        return found
+
+    def _resolved(self, path: str) -> str:
+        """Resolves links as far as the path is literal text; the part with wildcards stays."""
+        wild = WILDCARD.search(path)
+        if wild is None:
+            return self.place.resolve(path)
+        cut = path.rfind("/", 0, wild.start())
+        head = self.place.resolve(path[:cut] or "/")
+        return _normal(head.rstrip("/") + path[cut:])
+
+    # What is done with it
+
+    def read(self, word: Word, *, deeply: bool = False) -> Finding:
+        """Judges reading a file; `deeply`: recursively."""
+        if word.is_pipe:
+            return SAFE
+        return worst_finding(self._read(form, deeply) for form, _ in self._with_other_names(word.text))
+
+    def _read(self, path: str, deeply: bool) -> Finding:
+        place = self.place
+        if path == UNKNOWN or UNKNOWN in path:
+            if self._secrecy(path) == "likely":
+                return forbidden(f"reads {self.shown(path)}, which holds secrets")
+            if place.hides_secrets:
+                return SAFE
+            return contained("reads a path computed at run time")
+        elsewhere = _NETWORK_DEVICE.fullmatch(path)
+        if elsewhere:
+            return network(f"connects to {marks_as_text(elsewhere[1])}")
+        how = self._secrecy(path)
+        if how == "likely":
+            return forbidden(f"reads {self.shown(path)}, which holds secrets")
+        if (how == "maybe" or deeply) and not place.hides_secrets:
+            folder = path if deeply else path.rsplit("/", 1)[0]
+            if place.holds_secrets(_literal_parent(folder)):
+                return contained(f"may read secrets in {self.shown(_literal_parent(folder))}")
+        return SAFE
+
+    def write(self, word: Word) -> Finding:
+        """Judges creating a file or changing its content or mode."""
+        if word.is_pipe:
+            return SAFE
+        why = self._delayed_run_reason(f"/{word.text}") if word.text.startswith(UNKNOWN) else None
+        if why is not None:
+            return forbidden(f"writes {self.shown(word.text)}: {why}")
+        return worst_finding(
+            self._write(form, is_real) for form, is_real in self._with_other_names(word.text)
+        )
+
+    def _write(self, path: str, is_real: bool) -> Finding:
+        if _HARMLESS_DEVICE.fullmatch(path):
+            return SAFE
+        elsewhere = _NETWORK_DEVICE.fullmatch(path)
+        if elsewhere:
+            return network(f"connects to {marks_as_text(elsewhere[1])}")
+        why = self._delayed_run_reason(path)
+        if why is not None:
+            return forbidden(f"writes {self.shown(path)}: {why}")
+        if UNKNOWN in path:
+            known = path[: path.index(UNKNOWN)].rpartition("/")[0]
+            where = f" in {self.shown(known)}" if is_real and known else ""
+            return contained(f"writes a file{where} whose path is computed at run time")
+        where = ", outside the workspace" if is_real and not self.is_inside(path) else ""
+        return contained(f"writes {self.shown(path)}{where}")
+
+    def change(self, word: Word) -> Finding:
+        """Judges a write by bayou's own tools, which no sandbox limits to the workspace."""
+        found = self.write(word)
+        if found.risk == "contained" and self.is_outside(word):
+            return forbidden(found.why)
+        return found
+
+    def remove(self, word: Word, *, deeply: bool = False, moves: bool = False) -> Finding:
+        deed = "moves" if moves else "removes"
+        if word.is_pipe:
+            return SAFE
+        found = [
+            self._remove(form, is_real, deeply, deed)
+            for form, is_real in self._unresolved_forms(word.text).items()
+        ]
+        if moves:
+            found.append(self.secret(word))
+        return worst_finding(found)
+
+    def secret(self, word: Word) -> Finding:
+        """Judges only whether the path is a file with secrets."""
+        found = self.read(word)
+        return found if found.risk == "forbidden" else SAFE
+
+    def removal(self, text: str, *, takes_ignored: bool = True) -> Iterator[Removal]:
+        """The files that a removal deletes, so that undo can save them first."""
+        for path, is_real in self._unresolved_forms(text).items():
+            if is_real and UNKNOWN not in path and self.is_inside(path):
+                yield Removal(
+                    path=path.replace(ANY_NAME, "*").replace(ANY_CHARACTER, "?").replace(ANY_DEPTH, "**"),
+                    takes_ignored=takes_ignored,
+                )
+
+    def _remove(self, path: str, is_real: bool, deeply: bool, deed: str) -> Finding:
+        place = self.place
+        if UNKNOWN in path:
+            if deeply:
+                return forbidden(f"{deed} recursively a path computed at run time")
+            return contained(f"{deed} a path computed at run time")
+        held = [place.workspace, *place.temporary]
+        if any(root == path or root.startswith(path.rstrip("/") + "/") for root in held):
+            return forbidden(
+                f"{deed} {self.shown(path)}, which contains the workspace or all temporary files"
+            )
+        if path.rsplit("/", 1)[-1].casefold() in VCS_FOLDERS:
+            return forbidden(f"{deed} {self.shown(path)}, the project's git history")
+        why = self._delayed_run_reason(path)
+        if why is not None:
+            return forbidden(f"{deed} {self.shown(path)}: {why}")
+        if is_real and not self.is_inside(path):
+            said = f"{deed} {self.shown(path)}, outside the workspace"
+            return contained(said) if deed == "moves" else forbidden(said)
+        if deeply and self._is_broad_pattern(path):
+            return forbidden(f"{deed} everything in {self.shown(path.rsplit('/', 1)[0])}")
+        return contained(f"{deed} {self.shown(path)}")
+
+    def _is_broad_pattern(self, path: str) -> bool:
+        """Whether the pattern has no literal name and stands in the workspace or in the folder of temporary files."""
+        folder, _, name = path.rpartition("/")
+        if folder not in (self.place.workspace, *self.place.temporary):
+            return False
+        plain = WILDCARD.sub("", name)
+        return (WILDCARD.search(name) is not None and plain in ("", ".", "..")) or (
+            ANY_NAME in name and plain == "."
+        )
+
+    def enter(self, word: Word) -> tuple[str, ...]:
+        """The folders in which the script may be after `cd` with this word."""
+        folders: list[str] = []
+        for form in self.absolute(word.text):
+            folders.append(UNKNOWN if UNKNOWN in form else self._resolved(form))
+        return tuple(dict.fromkeys(folders))
+
+    def is_inside(self, path: str) -> bool:
+        """Whether the path is in the workspace or among temporary files; the home folder itself never is."""
+        place = self.place
+        if _is_below(path, place.workspace):
+            return True
+        if _is_below(path, place.home) or (place.real_home and _is_below(path, place.real_home)):
+            return False
+        return any(_is_below(path, root) for root in place.temporary)
+
+    def is_outside(self, word: Word) -> bool:
+        """Whether the word names, or may name, a path outside."""
+        return any(is_real and not self.is_inside(form) for form, is_real in self.forms(word.text).items())
+
+    def _with_other_names(self, text: str) -> Iterator[tuple[str, bool]]:
+        for form, is_real in self.forms(text).items():
+            yield form, is_real
+            if is_real and not WILDCARD.search(form):
+                for other in self.place.other_names(form):
+                    yield other, False
+
+    def _unresolved_forms(self, text: str) -> dict[str, bool]:
+        """What is removed or moved is a link itself, never what it leads to; but the folders before it are "
+        "followed."""
+        found: dict[str, bool] = {}
+        for path in self.absolute(text):
+            if path == UNKNOWN:
+                found[UNKNOWN] = True
+                continue
+            bare = path.rstrip("/") or "/"
+            folder, _, name = bare.rpartition("/")
+            if name in ("", ".", "..") or bare != path:
+                found[self._resolved(bare)] = True
+            else:
+                found[_normal(self._resolved(folder or "/") + "/" + name)] = True
+            found.setdefault(_normal(bare), False)
+        return found
+
+    def _secrecy(self, path: str) -> Likelihood:
+        place = self.place
+        found = secret_likelihood(path, place.home, place.own)
+        if found == "no" and place.real_home and place.real_home != place.home:
+            return secret_likelihood(path, place.real_home, place.own)
+        return found
+
+    def _delayed_run_reason(self, path: str) -> str | None:
+        place = self.place
+        found = delayed_run_reason(path, place.home, place.own)
+        if found is None and place.real_home and place.real_home != place.home:
+            return delayed_run_reason(path, place.real_home, place.own)
+        return found
+
+    def shown(self, path: str) -> str:
+        """The path as a person would write it here."""
+        place = self.place
+        if path == place.workspace:
+            return "the workspace"
+        if path.startswith(place.workspace + "/"):
+            path = path[len(place.workspace) + 1 :]
+        elif path == place.home or path.startswith(place.home + "/"):
+            path = "~" + path[len(place.home) :]
+        return marks_as_text(path)
+
+
+def _is_below(path: str, root: str) -> bool:
+    return path == root or path.startswith(root.rstrip("/") + "/")
+
+
+def _normal(path: str) -> str:
+    """Normalises a path by its text alone. A `..` behind a wildcard cannot be removed."""
+    if path.startswith("/") and "//" not in path and "/." not in path:
+        return path.rstrip("/") or "/"
+    kept: list[str] = []
+    for part in path.split("/"):
+        if part in ("", "."):
+            continue
+        if part != "..":
+            kept.append(part)
+        elif kept:
+            last = kept.pop()
+            if UNKNOWN in last or ANY_DEPTH in last:
+                return UNKNOWN
+    return "/" + "/".join(kept)
+
+
+def _literal_parent(path: str) -> str:
+    """The folder before the first wildcard."""
+    wild = WILDCARD.search(path)
+    if wild is None:
+        return path
+    return path[: path.rfind("/", 0, wild.start())] or "/"
+
+
+def file_name(text: str) -> str:
+    return posixpath.basename(text.rstrip("/"))

@@ -1,0 +1,151 @@
+"""Turns a verdict, the mode and the rules into an outcome: run, ask or refuse."""
+
+from collections.abc import Sequence
+from typing import Literal
+
+import msgspec
+
+from app.permits.command_place import CommandPlace
+from app.permits.rules import PermitRule, parse_rule, rule_matches
+from app.permits.verdicts import CallPart, Judgement, Risk
+from tools.box.requests import BoxRequest
+
+PermissionMode = Literal["read-only", "ask", "auto-edit", "full"]
+CallOutcome = Literal["run", "ask", "refuse"]
+
+PERMISSION_MODES: tuple[PermissionMode, ...] = ("read-only", "ask", "auto-edit", "full")
+_OUTCOMES: dict[PermissionMode, dict[Risk, CallOutcome]] = {
+    "read-only": {"safe": "run", "contained": "refuse", "forbidden": "refuse"},
+    "ask": {"safe": "run", "contained": "ask", "forbidden": "ask"},
+    "auto-edit": {"safe": "run", "contained": "run", "forbidden": "ask"},
+    "full": {"safe": "run", "contained": "run", "forbidden": "ask"},
+}
+LOCAL_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
+_SEVERITY: dict[CallOutcome, int] = {"run": 0, "ask": 1, "refuse": 2}
+_PLAN_MODE = "plan mode"
+
+
+class PermissionPolicy(msgspec.Struct, frozen=True, kw_only=True):
+    """The permission settings that apply to a call."""
+
+    mode: PermissionMode
+    is_planning: bool = False
+    """Whether the mode is read-only because plan mode is on."""
+    rules: Sequence[PermitRule] = ()
+    has_box: bool = False
+    """Whether commands can run in a sandbox that limits them to the workspace."""
+    has_private_network: bool = False
+    """Whether the sandbox has its own network, in which only servers of this session can be reached."""
+    exceptions: Sequence[str] = ()
+    """Exact dangerous commands that the person allows without confirmation."""
+
+
+class PartDecision(msgspec.Struct, frozen=True, kw_only=True):
+    """The outcome for one part of a call."""
+
+    part: CallPart
+    outcome: CallOutcome
+    decided_by: str
+    needs_typed_word: bool = False
+    """Whether the person must type a word to allow the part (a dangerous command)."""
+
+
+class CallDecision(msgspec.Struct, frozen=True, kw_only=True):
+    """The outcome for a whole call."""
+
+    outcome: CallOutcome
+    verdict: Judgement
+    answers: tuple[PartDecision, ...]
+    requests: tuple[BoxRequest, ...] = ()
+    """Exceptions from the sandbox that the call asks for."""
+
+    @property
+    def decisive(self) -> PartDecision:
+        """The part decision that explains the outcome: a dangerous part first, then one of the strictest class."""
+        mine = [answer for answer in self.answers if answer.outcome == self.outcome]
+        floor = [answer for answer in mine if answer.needs_typed_word]
+        risk = self.verdict.risk
+        return next(iter(floor), next((one for one in mine if one.part.risk == risk), mine[0]))
+
+    @property
+    def decided_by(self) -> str:
+        return self.decisive.decided_by
+
+    @property
+    def needs_typed_word(self) -> bool:
+        return self.outcome == "ask" and any(
+            one.needs_typed_word for one in self.answers if one.outcome == "ask"
+        )
+
+
+def decide_call(verdict: Judgement, tool: str, policy: PermissionPolicy, place: CommandPlace) -> CallDecision:
+    """Decides each part of a call; the strictest outcome counts for the call."""
+    answers = tuple(_answer(part, tool, policy, place) for part in verdict.parts)
+    outcome: CallOutcome = "run"
+    for answer in answers:
+        if _SEVERITY[answer.outcome] > _SEVERITY[outcome]:
+            outcome = answer.outcome
+    return CallDecision(outcome=outcome, verdict=verdict, answers=answers)
+
+
+def _answer(part: CallPart, tool: str, policy: PermissionPolicy, place: CommandPlace) -> PartDecision:
+    def said(rule: PermitRule, outcome: CallOutcome) -> PartDecision:
+        return PartDecision(
+            part=part, outcome=outcome, decided_by=rule.told, needs_typed_word=part.risk == "forbidden"
+        )
+
+    fitting = [rule for rule in policy.rules if rule_matches(rule, part, tool, place)]
+    denied = next((rule for rule in fitting if rule.deed == "deny"), None)
+    if denied is not None:
+        return said(denied, "refuse")
+    if part.risk == "forbidden" and policy.mode != "read-only":
+        if part.text in policy.exceptions:
+            return PartDecision(part=part, outcome="run", decided_by="floorExceptions")
+        return PartDecision(
+            part=part, outcome="ask", decided_by="the built-in safety rule", needs_typed_word=True
+        )
+    by_mode, reason = _by_mode(part, policy)
+    asked = next((rule for rule in fitting if rule.deed == "ask"), None)
+    if asked is not None and by_mode != "refuse":
+        return said(asked, "ask")
+    allowed = next((rule for rule in fitting if rule.deed == "allow"), None)
+    if allowed is not None and part.can_be_allowed and by_mode != "refuse":
+        return said(allowed, "run")
+    return PartDecision(part=part, outcome=by_mode, decided_by=reason)
+
+
+def _by_mode(part: CallPart, policy: PermissionPolicy) -> tuple[CallOutcome, str]:
+    outcome = _OUTCOMES[policy.mode][part.risk]
+    if policy.mode == "auto-edit" and part.risk == "contained" and part.needs_sandbox:
+        if part.network:
+            hosts = [host.rpartition(":")[0].strip("[]") for host in part.hosts]
+            is_inside = (
+                part.kind != "host" and policy.has_private_network
+            )  # a tool's host is reached from outside
+            if hosts and LOCAL_HOSTS.issuperset(hosts) and is_inside:
+                return "run", "mode auto-edit, in the sandbox's own network"
+            return "ask", "mode auto-edit"
+        if not policy.has_box:
+            return "ask", "mode auto-edit without a sandbox"
+    return outcome, _PLAN_MODE if policy.is_planning and policy.mode == "read-only" else f"mode {policy.mode}"
+
+
+def is_decided_by_mode(decided_by: str) -> bool:
+    """Whether the mode decided, and not a rule, a safety rule or the person."""
+    return decided_by.startswith(("mode ", _PLAN_MODE))
+
+
+def count_allowed_by(text: str, asked: Sequence[tuple[str, CallPart]], place: CommandPlace) -> int:
+    """Counts how many earlier questions (tool and part) an allow rule would have answered."""
+    rule = parse_rule(text, "allow", "session")
+    if not isinstance(rule, PermitRule):
+        return 0
+    return sum(1 for tool, part in asked if part.can_be_allowed and rule_matches(rule, part, tool, place))
+
+
+def confirmation_word(part: CallPart) -> str:
+    """The word that the person must type to allow a dangerous command: its last argument, else the program."""
+    words = [word for word in (part.words or tuple(part.text.split())) if word.strip("-./~*'\"$(){}|;&<>")]
+    named = [word for word in words[1:] if not word.startswith("-")]
+    word = (named or words or ["yes"])[-1].rstrip("/").rpartition("/")[2].strip("'\"$(){}|;&<>*")
+    return word[:40] or "yes"

@@ -1,0 +1,149 @@
+"""Network commands: that they reach another machine, and which hosts their words name."""
+
+import re
+from typing import Final
+
+from app.permits.command_findings import Finding, contained, network
+from app.permits.programs.calls import JudgeProgram, ProgramCall, ProgramTable, judge_by_verb, program_table
+from app.permits.programs.options import option_row, parse_options
+from app.permits.shell_words import UNKNOWN, Word
+
+_PORTS: Final = {"http": "80", "ftp": "21", "ssh": "22", "git": "9418"}
+
+
+def host_of(text: str) -> str | None:
+    """Extracts `host:port` from a URL or an address."""
+    found = re.match(
+        r"(?:([a-z][a-z0-9+.-]*)://)?(?:[^/@]*@)?(\[[0-9a-f:]+\]|[^/:?#]+)(?::(\d+))?", text, re.IGNORECASE
+    )
+    if not found or UNKNOWN in found[2]:
+        return None
+    port = found[3] or ("80" if found[1] is None else _PORTS.get(found[1].casefold(), "443"))
+    return f"{found[2].casefold()}:{port}"
+
+
+_FETCH: Final = (
+    "o= output= d= data= data-binary= data-raw= data-urlencode= json= F= form= b= cookie= c= cookie-jar= D= "
+    "dump-header= H= header= X= request= u= user= A= user-agent= e= referer= m= max-time= "
+    "connect-timeout= x= proxy= E= "
+    "cert= key= cacert= resolve= retry= w= write-out= url= r= range= K= config= T= upload-file= retry-delay= "
+    "max-redirs= limit-rate= unix-socket= O="
+)
+_WGET: Final = (
+    "O= output-document= o= output-file= a= P= directory-prefix= i= input-file= post-file= post-data= method= header= "
+    "user= password= U= user-agent= t= tries= T= timeout= w= wait= Q= l= level= A= R= D= B= e="
+)
+
+
+def _fetch_url(call: ProgramCall) -> list[Finding]:
+    options = _WGET if call.name.startswith("wget") else _FETCH.removesuffix(" O=")
+    taken = parse_options(call.words, option_row(options))
+    found = [network(f"{call.name} uses the network")]
+    for word in [*taken.operands, *taken.values("url")]:
+        if word.text.casefold().startswith("file:"):
+            found.append(
+                call.ground.read(Word(re.sub(r"^file:(//[^/]*)?", "", word.text, flags=re.IGNORECASE)))
+            )
+            continue
+        host = host_of(word.text)
+        call.hosts += [host] if host else []
+    for value in taken.values("F", "form"):
+        found += [call.ground.secret(Word(one)) for one in re.findall(r"[@<]([^;,]+)", value.text)]
+    for value in taken.values("o", "output", "O", "output-document", "c", "cookie-jar", "D", "dump-header"):
+        found.append(call.ground.write(value))
+    return found
+
+
+def _ssh(call: ProgramCall) -> list[Finding]:
+    call.is_read_whole = True
+    taken = parse_options(
+        call.words,
+        option_row("b= c= D= E= e= F= I= i= J= L= l= m= O= o= p= Q= R= S= W= w= t T N f v q A X Y"),
+        stops_early=True,
+    )
+    if taken.operands and taken.operands[0].is_literal:
+        port = next((value.text for value in taken.values("p") if value.is_literal), "22")
+        call.hosts.append(f"{taken.operands[0].text.rpartition('@')[2].casefold()}:{port}")
+    return [network("ssh connects to another machine")]
+
+
+_REMOTE: Final = re.compile(r"(?:[^/]*@)?([A-Za-z0-9_.\[\]-]+):(?!//)|\w+://")
+
+
+def _copies(call: ProgramCall) -> list[Finding]:
+    """Judges `scp`, `rsync`: a path on another machine uses the network."""
+    operands = parse_options(
+        call.words, option_row("P= i= F= S= c= l= o= J= D= e= rsh= exclude= include= port=")
+    ).operands
+    remote = [found for word in operands if (found := _REMOTE.match(word.text))]
+    call.hosts += [f"{found[1].casefold()}:22" for found in remote if found[1]]
+    if call.name == "rsync" and not remote and not any(word.is_unknown for word in operands):
+        return [contained("copies files")]
+    return [network("copies from or to another machine")]
+
+
+def _names_hosts(call: ProgramCall) -> list[Finding]:
+    for word in call.words:
+        if (
+            not word.text.startswith("-")
+            and word.is_literal
+            and re.search(r"\w\.\w|^localhost$|://", word.text)
+        ):
+            host = host_of(word.text)
+            call.hosts += [host if "://" in word.text else f"{word.text.casefold()}:0"] if host else []
+    return [network(f"{call.name} uses the network")]
+
+
+def _package_manager(verbs: str, *, bare: bool = False) -> JudgeProgram:
+    """Makes a judge for a package manager: these verbs use the network."""
+    return judge_by_verb(verbs, "uses the network", network, bare=bare)
+
+
+def _pip_module(call: ProgramCall) -> list[Finding]:
+    """Judges `python -m pip install`."""
+    texts = [word.text for word in call.words]
+    at = texts.index("-m") if "-m" in texts else len(texts)
+    fetches = texts[at + 1 : at + 2] == ["pip"] and {"install", "download", "wheel", "search", "index"} & set(
+        texts
+    )
+    return [network("pip uses the network")] if fetches else []
+
+
+_JS: Final = (
+    "install i add ci update up upgrade outdated audit view info search exec dlx create init x "
+    "publish login dedupe"
+)
+NETWORK_PROGRAMS: ProgramTable = program_table(
+    ("curl wget wget2", _fetch_url),
+    ("ssh mosh autossh sftp", _ssh),
+    ("scp rsync", _copies),
+    ("nc ncat netcat socat telnet ftp lftp ping ping6 dig nslookup host traceroute whois", _names_hosts),
+    ("http https xh aria2c yt-dlp", _names_hosts),
+    ("pip pip3", _package_manager("install download wheel search index")),
+    ("pipx", _package_manager("install upgrade upgrade-all run inject")),
+    ("uv", _package_manager("sync add lock pip-install pip-sync pip-compile tool python-install publish")),
+    ("uvx npx pnpx bunx", _names_hosts),
+    ("poetry pdm pipenv hatch", _package_manager("install add update lock sync self publish search")),
+    ("conda mamba micromamba", _package_manager("install create update env upgrade search")),
+    ("npm", _package_manager(_JS)),
+    ("pnpm", _package_manager(_JS, bare=True)),
+    ("yarn bun", _package_manager(_JS, bare=True)),
+    ("deno", _package_manager("add install cache upgrade outdated update")),
+    ("cargo", _package_manager("install add update fetch search publish login yank owner")),
+    ("rustup", _package_manager("update install toolchain-install target-add component-add self-update")),
+    ("go", _package_manager("get install mod-download mod-tidy")),
+    ("gem", _package_manager("install update fetch search outdated push")),
+    ("bundle bundler", _package_manager("install update add outdated", bare=True)),
+    ("composer", _package_manager("install require update outdated create-project global search", bare=True)),
+    ("dotnet", _package_manager("restore add tool workload nuget new-install")),
+    ("brew", _package_manager("install upgrade update tap fetch search bundle reinstall")),
+    (
+        "apt apt-get aptitude dnf yum apk pacman zypper",
+        _package_manager("update upgrade install download search source add"),
+    ),
+    ("docker podman", _package_manager("pull push login search compose-pull image-pull build buildx")),
+    ("gh glab", _names_hosts),
+    ("aws gcloud az kubectl helm", _names_hosts),
+    ("terraform tofu", _package_manager("init plan apply destroy import refresh get")),
+    ("python python3", _pip_module),
+)

@@ -1,0 +1,153 @@
+"""What a tool call does: its command is judged as shell, its paths as the tool uses them."""
+
+import itertools
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from app.permits.command_findings import Finding, contained, worst_finding
+from app.permits.command_place import CommandPlace
+from app.permits.environment_variables import judge_variable
+from app.permits.path_effects import PathEffects
+from app.permits.programs.finders import as_glob
+from app.permits.shell.command_line import judge_command
+from app.permits.shell_scope import ShellScope
+from app.permits.shell_words import literal_text
+from app.permits.verdicts import CallPart, Judgement, verdict_of
+from tools.effects import Effects, Program
+from tools.patterns import late
+
+_QUOTED = late(r"""(["'])(?P<path>[~/.\w][^"'\n]{1,400})\1""")
+_MAX_QUOTED_PATHS = 500
+"""Quoted texts of a cell that are looked at as paths."""
+
+
+class CallRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """A tool call as the gate judges it."""
+
+    tool: str
+    """The tool's name in rules."""
+    effects: Effects
+    arguments: Mapping[str, Any] = {}
+    """Shown in the question about a tool that may do anything."""
+    claim: str = ""
+    """The tool's own description, shown in the same question."""
+
+
+def judge_call(request: CallRequest, place: CommandPlace) -> Judgement:
+    """Judges a tool call by its effects."""
+    effects = request.effects
+    parts: list[CallPart] = []
+    if effects.runs is not None:
+        parts += _run(effects.runs, place)
+    if effects.opaque:
+        parts.append(_unknown(request))
+    ground = PathEffects(place, ShellScope(folders=(place.folder,)))
+    touched = dict.fromkeys((*effects.reads, *effects.writes))
+    parts += [_path_part(request.tool, path, effects, ground) for path in touched]
+    parts += [
+        found for glob in effects.globs if (found := _glob_part(request.tool, glob, ground)) is not None
+    ]
+    parts += [_host_part(host) for host in effects.hosts]
+    return verdict_of(parts or [_harmless(request)])
+
+
+def _run(program: Program, place: CommandPlace) -> Iterable[CallPart]:
+    if program.language == "python":
+        return [_code(program, place)]
+    verdict = judge_command(program.code, place)
+    found: list[Finding] = []
+    for name in program.environment:
+        found += judge_variable(name)
+    if not found:
+        return verdict.parts
+    decisive = worst_finding(found)
+    text = " ".join(f"{name}=…" for name in program.environment)
+    return [
+        *verdict.parts,
+        CallPart(text=text, risk=decisive.risk, why=decisive.why, words=()),
+    ]
+
+
+def _code(program: Program, place: CommandPlace) -> CallPart:
+    """Judges a code cell: it can do anything, and only the paths in its string literals are visible."""
+    ground = PathEffects(place, ShellScope(folders=(place.folder,)))
+    named = [found["path"] for found in itertools.islice(_QUOTED.finditer(program.code), _MAX_QUOTED_PATHS)]
+    secret = next(
+        (one for path in named if (one := ground.read(literal_text(path))).risk == "forbidden"), None
+    )
+    found = secret or contained("runs Python, which can do what a command can")
+    return CallPart(text=program.code.strip(), risk=found.risk, why=found.why, words=(), kind="code")
+
+
+def _path_part(tool: str, path: str, effects: Effects, ground: PathEffects) -> CallPart:
+    changes = path in effects.writes
+    found = [ground.change(literal_text(path))] if changes else []
+    if path in effects.reads:
+        found.append(ground.read(literal_text(path)))
+    decisive = worst_finding(found)
+    return CallPart(
+        text=f"{tool} {ground.shown(path)}",
+        risk=decisive.risk,
+        why=decisive.why,
+        words=(tool, path),
+        kind="file",
+        path=path,
+        changes=changes,
+        needs_sandbox=False,
+    )
+
+
+def _glob_part(tool: str, glob: str, ground: PathEffects) -> CallPart | None:
+    """Judges a search pattern: only one that names secret files counts; the sandbox hides the others."""
+    found = ground.read(literal_text(as_glob(glob)))
+    if found.risk != "forbidden":
+        return None
+    return CallPart(
+        text=f"{tool} {ground.shown(glob)}",
+        risk="forbidden",
+        why=found.why,
+        words=(tool, glob),
+        kind="file",
+        path=glob,
+        needs_sandbox=False,
+    )
+
+
+def _host_part(host: str) -> CallPart:
+    return CallPart(
+        text=host,
+        risk="contained",
+        why="connects to an MCP server",
+        words=(),
+        hosts=(host,),
+        network=True,
+        kind="host",
+    )
+
+
+def _unknown(request: CallRequest) -> CallPart:
+    family = request.effects.server
+    if not family:
+        return CallPart(
+            text=request.tool, risk="contained", why="a tool that may do anything", words=(), kind="tool"
+        )
+    said = json.dumps(request.arguments, ensure_ascii=False, default=repr)
+    claim = f"; {request.claim}" if request.claim else ""
+    why = f"a tool of an MCP server, which bayou's sandbox does not contain{claim}"
+    return CallPart(
+        text=f"{request.tool} {said}",
+        risk="contained",
+        why=why,
+        words=(),
+        network=True,
+        kind="tool",
+        family=family,
+    )
+
+
+def _harmless(request: CallRequest) -> CallPart:
+    why = "lists file names" if request.effects.lists else "touches no file and runs nothing"
+    return CallPart(text=request.tool, risk="safe", why=why, words=(), kind="tool", needs_sandbox=False)

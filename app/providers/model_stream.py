@@ -1,0 +1,320 @@
+"""The contract of all models: `stream(model, context, options)` returns an `AssistantStream` at once.
+
+Afterwards nothing is raised: each failure becomes the stream's single terminal `error` event. The adapters
+speak the wire formats; `registry` chooses the adapter of a model."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from typing import Any, Literal
+
+import msgspec
+
+from app.providers.errors import ProviderError
+from app.providers.request_cache import RequestCache
+from app.providers.stream.event_queue import MERGE_SECONDS, DeltaKind, EventQueue
+from app.providers.stream.watchdog import OnState, Watchdog
+from app.values.content import AssistantContent
+from app.values.messages import AssistantMessage, Message, StopReason, ToolDeclaration
+from app.values.models import Model, ThinkingLevel
+from app.values.stream import StreamDone, StreamError, StreamEvent, StreamStart
+from app.values.usage import Usage
+
+
+class Context(msgspec.Struct, frozen=True, kw_only=True):
+    """The input of a request: system prompt, messages and tools."""
+
+    system_prompt: str = ""
+    messages: Sequence[Message] = ()
+    tools: tuple[ToolDeclaration, ...] = ()
+
+
+class Credential(msgspec.Struct, frozen=True, kw_only=True):
+    """The key, headers and settings that authorize a request. `key` is never logged and never shown."""
+
+    key: str = ""
+    is_bearer: bool = False
+    headers: Mapping[str, str] = {}
+    env: Mapping[str, str] = {}
+    """Settings that came with a stored key (region, resource name)."""
+
+    def __repr__(self) -> str:
+        return "Credential(…)"
+
+
+OnEvent = Callable[[str, bytes], Awaitable[None]]
+"""Receives one raw event of a response: its name, if the format has names, and its data."""
+
+
+OnPayload = Callable[[dict[str, Any], Model], Awaitable[dict[str, Any] | None]]
+"""Receives a request's payload and may return a replacement."""
+
+
+class RequestHooks(msgspec.Struct, frozen=True, kw_only=True):
+    """Callbacks around one HTTP request, for observing and changing it."""
+
+    on_payload: Callable[[dict[str, Any]], Awaitable[dict[str, Any] | None]] | None = None
+    """May replace the payload."""
+    on_headers: Callable[[dict[str, str | None]], Awaitable[None]] | None = None
+    """May change the request headers in place; None suppresses one."""
+    on_response: Callable[[int, Mapping[str, str]], Awaitable[None]] | None = None
+    """Receives status and headers of the response before its body is read."""
+    on_event: OnEvent | None = None
+    on_state: Callable[[str, float], None] | None = None
+    """Receives, for display, `waiting` (no event yet) or `stalled` (no further event) with the seconds
+    left until the timeout, then `flowing` when events arrive again."""
+
+
+class StreamOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """The options of one request: credential, thinking, limits, network, timeouts and hooks."""
+
+    credential: Credential = Credential()
+    thinking: ThinkingLevel = "off"
+    thinking_budgets: Mapping[str, int] = {}
+    max_tokens: int | None = None
+    temperature: float | None = None
+    session_id: str | None = None
+    """Groups requests for the provider's prompt cache."""
+    is_long_cache: bool = False
+    use_cache: bool = True
+    headers: Mapping[str, str] = {}
+    proxy: str | None = None
+    ca_bundle: str | None = None
+    """A file with certificates to trust besides the usual ones."""
+    sampling: Mapping[str, Any] = {}
+    """Further request fields, sent as they are."""
+    tool_choice: Literal["auto", "any", "none"] | None = None
+    first_event_seconds: float = 300.0
+    idle_seconds: float = 300.0
+    merge_seconds: float = MERGE_SECONDS
+    """Joins deltas of a block that arrive within this time into one event; 0 passes each delta on."""
+    is_person_reading: bool = False
+    """Says that a person reads the answer as it arrives; offline models then send at a readable pace."""
+    hooks: RequestHooks = RequestHooks()
+    kept: RequestCache | None = None
+    """The encoded messages of earlier requests of the session."""
+
+
+Produce = Callable[["AssistantStream"], Awaitable[None]]
+"""The body of an adapter: reads the response, updates the draft and emits events until the response ends."""
+
+
+class PartialAnswer(msgspec.Struct, kw_only=True):
+    """The message that is being received."""
+
+    content: list[AssistantContent] = []
+    usage: Usage = Usage()
+    stop_reason: StopReason = "pending"
+    error_message: str | None = None
+    response_id: str | None = None
+    response_model: str | None = None
+    raw_stop_reason: str | None = None
+    diagnostics: Any = None
+
+
+class AssistantStream:
+    """A response in progress: iterate over its events, or await `result()`; `cancel()` at any time.
+
+    An adapter updates `draft` and emits events. It may hold open blocks in a form that is cheap to grow;
+    `before_snapshot` then copies them into the draft when a snapshot is taken. A response that is silent
+    for longer than its timeouts ends with an error; zero means no limit."""
+
+    def __init__(
+        self,
+        model: Model,
+        *,
+        message_id: str,
+        timestamp: int,
+        thinking: str | None = None,
+        merge_seconds: float = MERGE_SECONDS,
+        first_event_seconds: float = 0.0,
+        idle_seconds: float = 0.0,
+        on_state: OnState | None = None,
+    ) -> None:
+        self.draft = PartialAnswer()
+        self.before_snapshot: Callable[[bool], None] | None = None
+        """Called before a snapshot of the draft; its argument says whether the snapshot is the last."""
+        self._model = model
+        self._message_id = message_id
+        self._timestamp = timestamp
+        self._thinking = thinking
+        self._events = EventQueue(merge_seconds)
+        self._has_listener = False
+        self._final: asyncio.Future[AssistantMessage] = asyncio.get_running_loop().create_future()
+        self._task: asyncio.Task[None] | None = None
+        self._watchdog: Watchdog | None = None
+        if first_event_seconds > 0 or idle_seconds > 0:
+            self._watchdog = Watchdog(
+                first_event_seconds=first_event_seconds,
+                idle_seconds=idle_seconds,
+                on_state=on_state,
+                on_timeout=self._time_out,
+            )
+
+    def run(self, produce: Produce) -> "AssistantStream":
+        """Starts the adapter's body; returns itself."""
+        if self._final.done():
+            return self
+        self._events.put(StreamStart())
+        if self._watchdog is not None:
+            self._watchdog.start()
+        self._task = asyncio.get_running_loop().create_task(self._guard(produce))
+        return self
+
+    def emit(self, event: StreamEvent) -> None:
+        if self._final.done():
+            return
+        self._events.put(event)
+        self.touch()
+
+    def emit_delta(self, kind: DeltaKind, index: int, text: str) -> None:
+        """Emits a delta without building an event object for each."""
+        if not self._final.done():
+            self._events.put_delta(kind, index, text)
+
+    def touch(self) -> None:
+        """Reports to the watchdog that the response is alive. Adapters do not call it for keep-alives."""
+        if self._watchdog is not None:
+            self._watchdog.touch()
+
+    async def room(self) -> None:
+        """Waits while the listener is far behind; adapters call it between two pieces. The timeouts do not
+        run meanwhile."""
+        if self._events.has_room or not self._has_listener:
+            return
+        if self._watchdog is not None:
+            self._watchdog.stop()
+        await self._events.room()
+        if self._watchdog is not None:
+            self._watchdog.touch()
+            self._watchdog.start()
+
+    @property
+    def is_over(self) -> bool:
+        return self._final.done()
+
+    @property
+    def partial(self) -> AssistantMessage:
+        """Returns the message as received so far."""
+        return self._final.result() if self._final.done() else self._snapshot(is_last=False)
+
+    def _snapshot(self, *, is_last: bool) -> AssistantMessage:
+        if self.before_snapshot is not None:
+            self.before_snapshot(is_last)
+        draft = self.draft
+        return AssistantMessage(
+            id=self._message_id,
+            timestamp=self._timestamp,
+            content=tuple(draft.content),
+            api=self._model.api,
+            provider=self._model.provider,
+            model=self._model.id,
+            response_model=text_of(draft.response_model),
+            response_id=text_of(draft.response_id),
+            thinking_level=self._thinking,
+            diagnostics=draft.diagnostics,
+            usage=draft.usage,
+            stop_reason=draft.stop_reason,
+            error_message=draft.error_message,
+            raw_stop_reason=text_of(draft.raw_stop_reason),
+        )
+
+    async def result(self) -> AssistantMessage:
+        return await asyncio.shield(self._final)
+
+    def cancel(self) -> None:
+        """Ends the response as `aborted` and keeps what has arrived. The listener receives the end at once."""
+        self._fail("aborted", "Request was aborted")
+        if self._task is not None:
+            self._task.cancel()
+
+    async def closed(self) -> None:
+        """Waits until the adapter has released its connection."""
+        if self._task is not None:
+            await asyncio.wait([self._task])
+
+    async def __aiter__(self) -> AsyncIterator[StreamEvent]:
+        self._has_listener = True
+        while (event := await self._events.get()) is not None:
+            yield event
+
+    async def _guard(self, produce: Produce) -> None:
+        try:
+            await produce(self)
+            self._finish()
+        except asyncio.CancelledError:
+            self._fail("aborted", "Request was aborted")
+        except ProviderError as problem:
+            self._fail("error", str(problem), diagnostics=problem.diagnostics)
+        except MemoryError:
+            self.before_snapshot = (
+                None  # what has come so far goes with it: there is no room to put it together
+            )
+            self._fail("error", "There is not enough memory on this machine for so long an answer.")
+        except Exception as problem:  # noqa: BLE001  (the contract: a failure is an event, never an exception)
+            self._fail("error", str(problem) or type(problem).__name__)
+
+    def _time_out(self, sentence: str) -> None:
+        self._fail("error", sentence, diagnostics=ProviderError(sentence, kind="timeout").diagnostics)
+        if self._task is not None:
+            self._task.cancel()
+
+    def _finish(self) -> None:
+        if self._final.done():
+            return
+        draft = self.draft
+        if draft.stop_reason in ("error", "aborted"):
+            self._close(StreamError(reason=draft.stop_reason, message=self._snapshot(is_last=True)))
+            return
+        if draft.stop_reason == "pending":
+            draft.stop_reason = "toolUse" if self.partial.tool_calls else "stop"
+        self._close(StreamDone(reason=draft.stop_reason, message=self._snapshot(is_last=True)))
+
+    def _fail(self, reason: StopReason, text: str, diagnostics: list[dict[str, Any]] | None = None) -> None:
+        if self._final.done():
+            return
+        self.draft.stop_reason = reason
+        self.draft.error_message = text
+        if diagnostics:
+            self.draft.diagnostics = [*(self.draft.diagnostics or []), *diagnostics]
+        try:
+            message = self._snapshot(is_last=True)
+        except Exception:  # noqa: BLE001  (as above: what cannot be put together is left out, and there is an end)
+            self.before_snapshot = None
+            message = self._snapshot(is_last=True)
+        self._close(StreamError(reason=reason, message=message))
+
+    def _close(self, event: StreamDone | StreamError) -> None:
+        if self._watchdog is not None:
+            self._watchdog.stop()
+        self._events.put(event)
+        self._events.close()
+        self._final.set_result(event.message)
+
+
+def text_of(said: Any) -> str | None:
+    """Converts a name or an id from a server to text. Some servers send numbers for them."""
+    if isinstance(said, str):
+        return said
+    return str(said) if isinstance(said, int) and not isinstance(said, bool) else None
+
+
+Adapter = Callable[[Model, Context, StreamOptions, AssistantStream], Awaitable[None]]
+"""Serves one `api`: reads the response into the stream. An exception that it raises becomes the stream's
+error event."""
+
+
+def speaks(*apis: str) -> Callable[[Adapter], Adapter]:
+    """Declares which APIs an adapter serves; a model of another `api` is an error before any request."""
+
+    def decorate(adapter: Adapter) -> Adapter:
+        async def checked(
+            model: Model, context: Context, options: StreamOptions, stream: AssistantStream
+        ) -> None:
+            if model.api not in apis:
+                expected = " or ".join(apis)
+                raise ProviderError(f"Mismatched api: {model.key} uses '{model.api}', not {expected}.")
+            await adapter(model, context, options, stream)
+
+        return checked
+
+    return decorate

@@ -1,0 +1,235 @@
+"""Sends one request and receives its response: redirects that keep credentials from other servers, hooks, and
+errors in words."""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+import httpx2
+
+from app.providers.errors import ProviderError, error_from_response
+from app.providers.model_stream import StreamOptions
+from app.providers.senders.client import shared_client
+from app.providers.senders.connection_errors import connection_error
+from app.providers.transport import HttpRequest, ServerResponse
+from tools.patterns import late
+
+_MAX_REDIRECTS = 10
+_MAX_PORT = 65_535
+_SAFE_HEADERS = (
+    "host",
+    "accept",
+    "accept-encoding",
+    "anthropic-version",
+    "content-length",
+    "content-type",
+    "user-agent",
+)
+"""Headers that a redirect may take to another origin: none of them can hold a credential."""
+_ENCODINGS = {"gzip": "gzip", "x-gzip": "gzip", "deflate": "deflate", "identity": "identity", "": ""}
+_INVALID_HEADER_CHARACTERS = late(r"[^\t\x20-\x7e\x80-\xff]")
+_REST_SECONDS = 0.05
+_MAX_ERROR_BYTES = 1024 * 1024
+
+
+@asynccontextmanager
+async def send(request: HttpRequest, options: StreamOptions) -> AsyncIterator[ServerResponse]:
+    async with opened(request, options) as answer:
+        if answer.status >= 400:
+            raise await status_error(answer)
+        yield answer
+
+
+@asynccontextmanager
+async def opened(request: HttpRequest, options: StreamOptions) -> AsyncIterator["HttpxResponse"]:
+    """Opens the response of any status, after redirects. Leaving the context closes the connection if the
+    response was not read to the end."""
+    client = shared_client(options.proxy, options.ca_bundle)
+    response = await _sent(client, await _request(request, options))
+    try:
+        for _ in range(_MAX_REDIRECTS):
+            if not response.has_redirect_location:
+                break
+            following = _redirected(response, request)
+            await response.aclose()
+            response = await _sent(client, following)
+        if response.has_redirect_location:
+            raise ProviderError(
+                f"{response.status_code} {_shown(response.url)} redirects in a circle.",
+                status=response.status_code,
+            )
+        answer = HttpxResponse(response)
+        if options.hooks.on_response is not None:
+            await options.hooks.on_response(answer.status, answer.headers)
+        yield answer
+        await answer.read_rest()
+    finally:
+        await response.aclose()
+
+
+async def fetch(request: HttpRequest, options: StreamOptions) -> tuple[int, bytes]:
+    """Returns status and whole body of a short exchange; the connection is closed afterwards."""
+    closing = HttpRequest(
+        base_url=request.base_url,
+        path=request.path,
+        body=request.body,
+        headers={**request.headers, "Connection": "close"},
+        query=request.query,
+        method=request.method,
+        is_secret=request.is_secret,
+    )
+    async with opened(closing, options) as answer:
+        return answer.status, await answer.read(_MAX_ERROR_BYTES)
+
+
+class HttpxResponse:
+    """A response whose headers have arrived, with its final address after redirects."""
+
+    def __init__(self, response: httpx2.Response) -> None:
+        encoding = response.headers.get("content-encoding", "").strip().lower()
+        if encoding not in _ENCODINGS:
+            raise ProviderError(
+                f"The server compressed its answer with '{encoding}', which bayou did not request (gzip, "
+                "deflate)."
+            )
+        response.headers["content-encoding"] = _ENCODINGS[encoding]
+        self.status = response.status_code
+        self.headers: Mapping[str, str] = dict(response.headers)
+        self._url = str(response.url)
+        self._body = response.aiter_bytes()
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        try:
+            async for piece in self._body:
+                yield piece
+        except Exception as problem:
+            raise connection_error(problem, self._url) from problem
+
+    async def read(self, limit: int) -> bytes:
+        """Returns the body up to `limit` bytes."""
+        body = bytearray()
+        async for piece in self.chunks():
+            body += piece
+            if len(body) >= limit:
+                break
+        return bytes(body[:limit])
+
+    async def read_rest(self) -> None:
+        """Reads the rest of the body after the format's terminal event, so that the connection can be reused."""
+        try:
+            async with asyncio.timeout(_REST_SECONDS):
+                async for _ in self._body:
+                    pass
+        except Exception:  # noqa: BLE001  (the answer is complete; then the connection is not kept)
+            pass
+
+
+async def status_error(answer: HttpxResponse) -> ProviderError:
+    """Builds the error of a response with an error status."""
+    try:
+        body = await answer.read(_MAX_ERROR_BYTES)
+    except ProviderError:
+        body = b""  # the status alone is an error already
+    return error_from_response(answer.status, answer.headers, body)
+
+
+async def _sent(client: httpx2.AsyncClient, request: httpx2.Request) -> httpx2.Response:
+    """Sends the request; if a kept connection was closed by its server meanwhile, sends it again on a new
+    one."""
+    is_new: list[bool] = []
+
+    async def trace(name: str, _: Any) -> None:
+        if ".connect_tcp" in name:
+            is_new.append(True)
+
+    request.extensions["trace"] = trace
+    auth = httpx2.Auth() if "authorization" in request.headers else httpx2.USE_CLIENT_DEFAULT
+    try:
+        try:
+            return await client.send(request, stream=True, auth=auth)
+        except (httpx2.ReadError, httpx2.WriteError, httpx2.RemoteProtocolError) as problem:
+            if is_new or not _was_closed(problem):
+                raise
+            return await client.send(request, stream=True, auth=auth)
+    except Exception as problem:
+        raise connection_error(problem, str(request.url)) from problem
+
+
+def _was_closed(problem: Exception) -> bool:
+    """Says whether the connection ended before any response, so that a second send repeats nothing."""
+    return not isinstance(problem, httpx2.RemoteProtocolError) or "without sending" in str(problem)
+
+
+def _redirected(response: httpx2.Response, request: HttpRequest) -> httpx2.Request:
+    """Returns the request that follows a redirect. Raises `ProviderError` if the redirect is not followed."""
+    following, status, here = response.next_request, response.status_code, response.url
+    if following is None or (following.url.port or 0) > _MAX_PORT:
+        place = response.headers.get("location", "")
+        raise ProviderError(
+            f"{status} {_shown(here)} redirects to an invalid address: {place}", status=status
+        )
+    is_elsewhere = following.url.origin != here.origin
+    why = ""
+    if following.url.scheme not in ("http", "https"):
+        why = "that is no address of a server"
+    elif here.scheme == "https" and following.url.scheme != "https":
+        why = "that connection would not be encrypted"
+    elif request.method != "GET" and status in (301, 302, 303):
+        why = "what was sent would be lost on the way; use that address instead"
+    elif request.is_secret and is_elsewhere:
+        why = "credentials are sent to no other server"
+    if why:
+        raise ProviderError(
+            f"{status} {_shown(here)} redirects to {_shown(following.url)}; the redirect was refused: {why}.",
+            status=status,
+        )
+    kept = response.request.headers
+    if is_elsewhere:
+        kept = {name: value for name, value in following.headers.items() if name in _SAFE_HEADERS}
+    return httpx2.Request(following.method, following.url, headers=kept, stream=following.stream)
+
+
+def _shown(url: httpx2.URL) -> str:
+    """Returns the address without its query, which may contain keys."""
+    return str(url.copy_with(username=None, password=None, query=None, fragment=None))
+
+
+async def _request(request: HttpRequest, options: StreamOptions) -> httpx2.Request:
+    """Builds the request. Raises `ProviderError` for an invalid address or header."""
+    try:
+        url = httpx2.URL(request.url)
+    except (httpx2.InvalidURL, UnicodeError) as problem:
+        raise ProviderError(f"{request.url} is not a server address: {problem}.") from None
+    if url.scheme not in ("http", "https") or not url.host or "%" in url.host or (url.port or 0) > _MAX_PORT:
+        raise ProviderError(
+            f"{request.url} is not a server address: it must begin with http:// or https:// and a host name."
+        )
+    headers: list[tuple[bytes, bytes]] = []
+    for name, value in (await _headers(request, options)).items():
+        text = value.strip()
+        if not name.isascii() or _INVALID_HEADER_CHARACTERS.search(
+            text
+        ):  # the value may be a key, so the message leaves it out
+            raise ProviderError(f"The header {name} contains characters that cannot be sent.")
+        headers.append((name.encode("ascii"), text.encode("latin-1")))
+    return httpx2.Request(request.method, url, headers=headers, content=request.body)
+
+
+async def _headers(request: HttpRequest, options: StreamOptions) -> dict[str, str]:
+    """Merges the headers of the adapter and the transport, with lower-case names, and passes them through the
+    hook."""
+    headers = {"accept": "*/*", "accept-encoding": "gzip, deflate", "connection": "keep-alive"}
+    headers.update((name.lower(), value) for name, value in request.headers.items())
+    if options.hooks.on_headers is not None:
+        changed: dict[str, str | None] = dict(headers)
+        await options.hooks.on_headers(changed)
+        headers.clear()
+        for name, value in changed.items():  # added headers come last and win, in upper or lower case
+            if value is None:
+                headers.pop(name.lower(), None)
+            else:
+                headers[name.lower()] = value
+    if request.body or request.method != "GET":
+        headers["content-length"] = str(len(request.body))
+    return headers

@@ -1,0 +1,69 @@
+"""Checks a key with one small request to its provider before the connection is reported as working."""
+
+from collections.abc import Awaitable, Callable
+from typing import Literal
+
+import msgspec
+
+from app.providers.failure_kinds import AUTH, classify, compiled
+from app.providers.model_stream import Context, Credential, StreamOptions
+from app.providers.models.catalogue import ModelCatalogue
+from app.providers.registry import Registry
+from app.values.messages import user_message
+
+CHECK_TIMEOUT = 20.0
+"""The timeout of a check."""
+_ANSWER_TOKENS = 16
+
+
+class KeyCheck(msgspec.Struct, frozen=True, kw_only=True):
+    """The result of a check. `text` gives details, if there are any."""
+
+    state: Literal["accepted", "refused", "unknown"]
+    text: str = ""
+
+
+Check = Callable[[str, Credential], Awaitable[KeyCheck]]
+"""Checks whether a provider, given by id, accepts a credential."""
+
+
+class KeyChecker:
+    """Checks keys with a minimal request that every server understands: a few words to the provider's default
+    model."""
+
+    def __init__(
+        self, catalogue: ModelCatalogue, registry: Registry, options: Callable[[], StreamOptions | None]
+    ) -> None:
+        """`options` returns the current request options, or None while requests are not allowed."""
+        self._catalogue = catalogue
+        self._registry = registry
+        self._options = options
+
+    async def __call__(self, provider: str, credential: Credential) -> KeyCheck:
+        options, model = self._options(), self._catalogue.default_of(provider)
+        if options is None:
+            return KeyCheck(state="unknown", text="bayou is offline.")
+        if model is None:
+            return KeyCheck(
+                state="unknown", text="No model of this provider is known, so the key was not tested."
+            )
+        asked = msgspec.structs.replace(
+            options,
+            credential=credential,
+            thinking="off",
+            max_tokens=_ANSWER_TOKENS,
+            use_cache=False,
+            first_event_seconds=CHECK_TIMEOUT,
+            idle_seconds=CHECK_TIMEOUT,
+        )
+        context = Context(messages=(user_message("Answer with the word ready."),))
+        message = await self._registry.stream(model, context, asked).result()
+        if message.stop_reason != "error":
+            return KeyCheck(state="accepted")
+        text = message.error_message or "The request failed."
+        kind = classify(message, model).kind
+        if kind == "auth" or (kind == "other" and any(compiled(row).search(text) for _, row in AUTH)):
+            return KeyCheck(state="refused", text=text)
+        if kind in ("rate_limit", "quota"):  # a server that limits or bills requests has accepted the key
+            return KeyCheck(state="accepted", text=text)
+        return KeyCheck(state="unknown", text=text)

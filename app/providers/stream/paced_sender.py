@@ -1,0 +1,105 @@
+"""Sends complete blocks in pieces like a network, for models without one (offline and scripted)."""
+
+import asyncio
+import random
+from collections.abc import AsyncGenerator, Callable
+from typing import assert_never
+
+import msgspec
+
+from app.providers.model_stream import AssistantStream
+from app.values.codec import encode, encode_json
+from app.values.content import AssistantContent, Text, Thinking, ToolCall, UnknownContent
+from app.values.stream import (
+    TextDelta,
+    TextEnd,
+    TextStart,
+    ThinkingDelta,
+    ThinkingEnd,
+    ThinkingStart,
+    ToolCallDelta,
+    ToolCallEnd,
+    ToolCallStart,
+)
+from app.values.usage import Usage
+
+CHARACTERS_PER_TOKEN = 4
+
+
+class StreamBroken(Exception):
+    """The scripted response broke off before all of it was sent."""
+
+
+class PacedSender(msgspec.Struct, eq=False):
+    """Writes blocks into a stream piece by piece; it can be cancelled between pieces."""
+
+    stream: AssistantStream
+    size: Callable[[], int]
+    tokens_per_second: float = 0
+    breaks_after: int | None = None
+
+    async def send(self, block: AssistantContent) -> None:
+        """Sends `block` as the next one. Raises `StreamBroken` after `breaks_after` pieces."""
+        content, emit = self.stream.draft.content, self.stream.emit
+        index = len(content)
+        match block:
+            case Text():
+                content.append(Text(text=""))
+                emit(TextStart(content_index=index))
+                async for piece, so_far in self._pieces(block.text):
+                    content[index] = Text(text=so_far)
+                    emit(TextDelta(content_index=index, delta=piece))
+                emit(TextEnd(content_index=index, content=block.text))
+            case Thinking():
+                content.append(Thinking(thinking=""))
+                emit(ThinkingStart(content_index=index))
+                async for piece, so_far in self._pieces(block.thinking):
+                    content[index] = Thinking(thinking=so_far)
+                    emit(ThinkingDelta(content_index=index, delta=piece))
+                emit(ThinkingEnd(content_index=index, content=block.thinking))
+            case ToolCall():
+                emit(ToolCallStart(content_index=index, id=block.id, tool_name=block.name))
+                async for piece, _ in self._pieces(encode_json(block.arguments).decode()):
+                    emit(ToolCallDelta(content_index=index, delta=piece))
+                content.append(block)
+                emit(ToolCallEnd(content_index=index, tool_call=block))
+                return
+            case UnknownContent():
+                content.append(block)
+                return
+            case _:
+                assert_never(block)
+        content[index] = block  # signatures included
+
+    async def _pieces(self, text: str) -> AsyncGenerator[tuple[str, str], None]:
+        """Yields each piece with the text so far."""
+        position = 0
+        while position < len(text):
+            self._count()
+            piece = text[position : position + self.size()]
+            position += len(piece)
+            yield piece, text[:position]
+            await asyncio.sleep(self._pause(piece))
+            await self.stream.room()
+
+    def _count(self) -> None:
+        if self.breaks_after == 0:
+            raise StreamBroken
+        if self.breaks_after is not None:
+            self.breaks_after -= 1
+
+    def _pause(self, piece: str) -> float:
+        if not self.tokens_per_second:
+            return 0
+        return len(piece) / CHARACTERS_PER_TOKEN / self.tokens_per_second
+
+
+def sizes(source: random.Random, low: int, high: int) -> Callable[[], int]:
+    """Returns a source of random piece lengths, uneven like a network's."""
+    return lambda: source.randint(low, high)
+
+
+def with_output(usage: Usage, content: list[AssistantContent]) -> Usage:
+    """Returns the prompt's `usage` with the tokens of the sent content."""
+    output = sum(len(encode(block)) for block in content) // CHARACTERS_PER_TOKEN
+    return msgspec.structs.replace(usage, output=output, total_tokens=usage.total_tokens + output)

@@ -1,0 +1,318 @@
+"""The tree of a session's entries in memory; modules of `file` read and write it.
+
+Positions address entries inside, ids outside: a damaged or hand-made file may hold an id twice. A
+parent is then the last entry with that id *before* its child, so that no order of lines makes a cycle."""
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import msgspec
+
+from app.values.content import Text, UserContent, text_of
+from app.values.entries import (
+    CompactionEntry,
+    CustomEntry,
+    CustomMessageEntry,
+    Entry,
+    LabelEntry,
+    MessageEntry,
+    SessionInfoEntry,
+    usage_of,
+)
+from app.values.messages import ToolResultMessage, UserMessage
+
+LEAF_TYPE = "bayou.leaf"
+"""The type of a custom entry that marks its parent as the leaf; written when the user moves, so that
+resuming returns there."""
+
+ABOVE_ROOTS = -1
+"""The position that stands for the parent of every root."""
+
+
+class SubtreeStats(msgspec.Struct, frozen=True, kw_only=True):
+    """Counts and cost of an entry with its descendants."""
+
+    entries: int = 0
+    messages: int = 0
+    user_messages: int = 0
+    tool_results: int = 0
+    branches: int = 0
+    """Entries without children, the ends of branches."""
+    cost: float = 0.0
+
+
+class NavigationTarget(msgspec.Struct, frozen=True, kw_only=True):
+    """The result of going to an entry: the new leaf, and the text that returns to the editor."""
+
+    leaf_id: str | None
+    text: str | None = None
+    content: str | tuple[UserContent, ...] | None = None
+
+
+class SessionTree:
+    """Entries in file order with their parents, labels and the session's name."""
+
+    def __init__(self, entries: Sequence[Entry] = ()) -> None:
+        self.entries: list[Entry] = []
+        self.labels: dict[str, str] = {}
+        self.name: str | None = None
+        self.duplicates: list[str] = []
+        self._index: dict[str, int] = {}
+        self._parents: list[int] = []
+        self._starts: list[int] = []
+        """Positions whose parent is not the position before. Each begins a run of consecutive positions."""
+        self._states: list[int] = []
+        """Positions of entries that are not messages."""
+        self._children: dict[int, list[int]] | None = None
+        self._links: Mapping[str, str | None] = {}
+        self._path: tuple[int, list[Entry]] = (ABOVE_ROOTS, [])
+        """The last computed path: in a long session the same path is needed several times in a row."""
+        self._orphans: list[int] = []
+        """Positions whose parent was not found yet."""
+        self.take(entries)
+        self.adopt({})
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def __contains__(self, entry_id: str) -> bool:
+        return entry_id in self._index
+
+    def add(self, entry: Entry) -> int:
+        """Appends an entry and returns its position."""
+        position = len(self.entries)
+        self._file((entry,))
+        if self._children is not None:
+            self._children.setdefault(self._parents[position], []).append(position)
+        return position
+
+    def take(self, entries: Sequence[Entry]) -> None:
+        """Appends entries that were read from a file; call `adopt` after the last.
+
+        When the entries form a chain with unique ids, as nearly always, they are added without a loop
+        over each."""
+        base, last = len(self.entries), self.entries[-1].id if self.entries else None
+        ids, parents = [entry.id for entry in entries], [entry.parent_id for entry in entries]
+        fresh = dict(zip(ids, range(base, base + len(ids)), strict=True))
+        is_run = parents == [last, *ids[:-1]] and len(fresh) == len(ids) and last != ""
+        if not is_run or "" in fresh or not self._index.keys().isdisjoint(fresh):
+            self._file(entries)
+            return
+        self._index.update(fresh)
+        self._parents += range(base - 1, base + len(ids) - 1)
+        self._children = None
+        if not base:
+            self._starts.append(0)
+        self._states += [
+            place for place, entry in enumerate(entries, base) if type(entry) is not MessageEntry
+        ]
+        self.entries += entries
+        for place in self._states[bisect_left(self._states, base) :]:
+            self._note_state(self.entries[place])
+
+    def _file(self, fresh: Sequence[Entry]) -> None:
+        """Appends entries one by one."""
+        index, parents = self._index, self._parents
+        for position, entry in enumerate(fresh, len(self.entries)):
+            entry_id, parent_id = entry.id, entry.parent_id
+            parent = ABOVE_ROOTS
+            if parent_id is not None:
+                parent = index.get(parent_id, ABOVE_ROOTS)
+                if parent == ABOVE_ROOTS:
+                    parent = self._position_of_parent(entry)
+                    if parent == ABOVE_ROOTS:
+                        self._orphans.append(position)
+            parents.append(parent)
+            if parent != position - 1 or not position:
+                self._starts.append(position)
+            if entry_id and index.setdefault(entry_id, position) != position:
+                self.duplicates.append(entry_id)
+                index[entry_id] = position
+            if not isinstance(entry, MessageEntry):
+                self._states.append(position)
+                self._note_state(entry)
+        self.entries += fresh
+
+    def _note_state(self, entry: Entry) -> None:
+        """Records labels and the session's name, which the newest entry decides wherever it is in the
+        tree."""
+        if isinstance(entry, SessionInfoEntry):
+            self.name = one_line(entry.name or "") or None
+        elif isinstance(entry, LabelEntry):
+            if entry.label:
+                self.labels[entry.target_id] = entry.label
+            else:
+                self.labels.pop(entry.target_id, None)
+
+    def _position_of_parent(self, entry: Entry) -> int:
+        wanted = entry.parent_id
+        if wanted is None:
+            return ABOVE_ROOTS
+        found = self._index.get(wanted)
+        if found is not None or not self._links:
+            return ABOVE_ROOTS if found is None else found
+        return self._position_by_links(wanted)
+
+    def _position_by_links(self, wanted: str | None) -> int:
+        seen: set[str] = set()
+        while wanted is not None:
+            found = self._index.get(wanted)
+            if found is not None:
+                return found
+            if wanted in seen or wanted not in self._links:
+                return ABOVE_ROOTS
+            seen.add(wanted)
+            wanted = self._links[wanted]
+        return ABOVE_ROOTS
+
+    def adopt(self, links: Mapping[str, str | None]) -> None:
+        """Finds the parents of orphans once all entries are there: parents that stand behind their child,
+        or that only `links` (id → parent id of lost entries) knows."""
+        self._links = links
+        orphans, self._orphans = self._orphans, []
+        for position in orphans:
+            found = self._position_of_parent(self.entries[position])
+            if found != ABOVE_ROOTS and position not in self._upwards(found):
+                self._parents[position] = found
+
+    def _upwards(self, position: int) -> Iterator[int]:
+        while position != ABOVE_ROOTS:
+            yield position
+            position = self._parents[position]
+
+    def _runs(self, position: int) -> Iterator[tuple[int, int]]:
+        """Yields the path upwards as first and last position of each run, lowest run first."""
+        while position != ABOVE_ROOTS:
+            first = self._starts[bisect_right(self._starts, position) - 1]
+            yield first, position
+            position = self._parents[first]
+
+    def position(self, entry_id: str) -> int | None:
+        return self._index.get(entry_id)
+
+    def parent(self, position: int) -> int:
+        return self._parents[position]
+
+    def upwards(self, position: int) -> Iterator[Entry]:
+        return (self.entries[place] for place in self._upwards(position))
+
+    def path(self, position: int) -> Sequence[Entry]:
+        """Returns the entries from the root to a position. The list is cached; callers must not change it."""
+        known, found = self._path
+        if known != position or not found:
+            found = []
+            for first, last in reversed(list(self._runs(position))):
+                found += self.entries[first : last + 1]
+            self._path = (position, found)
+        return found
+
+    def states(self, position: int) -> Iterator[Entry]:
+        """Yields the entries of `upwards` that are not messages, without visiting messages."""
+        for first, last in self._runs(position):
+            lowest, end = bisect_left(self._states, first), bisect_right(self._states, last)
+            for place in reversed(range(lowest, end)):
+                yield self.entries[self._states[place]]
+
+    def recent(self, position: int) -> list[Entry]:
+        """Returns the end of `path`: from the first entry that the last compaction kept, or all without
+        one."""
+        found: list[Entry] = []
+        first_kept: str | None = None
+        for place in self._upwards(position):
+            entry = self.entries[place]
+            found.append(entry)
+            if first_kept is None and isinstance(entry, CompactionEntry):
+                first_kept = entry.first_kept_entry_id
+            elif first_kept is not None and entry.id == first_kept:
+                break
+        found.reverse()
+        return found
+
+    def children(self, position: int) -> list[int]:
+        """Returns the children of a position in file order, without leaf marks that have no children."""
+        below = self._below()
+        return [
+            child
+            for child in below.get(position, ())
+            if child in below or not is_leaf_mark(self.entries[child])
+        ]
+
+    def _below(self) -> dict[int, list[int]]:
+        if self._children is None:
+            self._children = {}
+            for position, parent in enumerate(self._parents):
+                self._children.setdefault(parent, []).append(position)
+        return self._children
+
+    def common_ancestor(self, one: int, other: int) -> int:
+        """Returns the lowest position at or above both; `ABOVE_ROOTS` when they have different roots."""
+        above = set(self._upwards(one))
+        for position in self._upwards(other):
+            if position in above:
+                return position
+        return ABOVE_ROOTS
+
+    def subtree(self, position: int) -> Iterator[Entry]:
+        """Yields the entry and its descendants, parents first."""
+        waiting = [position] if position != ABOVE_ROOTS else list(reversed(self.children(ABOVE_ROOTS)))
+        while waiting:
+            place = waiting.pop()
+            yield self.entries[place]
+            waiting.extend(reversed(self.children(place)))
+
+    def stats(self, position: int) -> SubtreeStats:
+        """Returns counts of a position and its descendants."""
+        ends = sum(
+            1 for entry in self.subtree(position) if not self.children(self._index.get(entry.id, ABOVE_ROOTS))
+        )
+        return msgspec.structs.replace(stats_of(self.subtree(position)), branches=ends)
+
+    def navigation(self, position: int) -> NavigationTarget:
+        """Returns the target of going to an entry: for a user message the place before it, with its text
+        for the editor."""
+        entry = self.entries[position]
+        above = self._parents[position]
+        leaf_id = None if above == ABOVE_ROOTS else self.entries[above].id
+        said = entry.message if isinstance(entry, MessageEntry) else entry
+        if isinstance(said, UserMessage | CustomMessageEntry):
+            return NavigationTarget(leaf_id=leaf_id, text=_plain(said.content), content=said.content)
+        return NavigationTarget(leaf_id=entry.id)
+
+
+def is_leaf_mark(entry: Entry) -> bool:
+    return isinstance(entry, CustomEntry) and entry.custom_type == LEAF_TYPE
+
+
+def stats_of(entries: Iterable[Entry]) -> SubtreeStats:
+    """Returns counts and cost of entries."""
+    count = messages = users = results = 0
+    cost = 0.0
+    for entry in entries:
+        count += 1
+        if isinstance(entry, MessageEntry):
+            messages += 1
+            users += isinstance(entry.message, UserMessage)
+            results += isinstance(entry.message, ToolResultMessage)
+        if usage := usage_of(entry):
+            cost += usage.cost.total
+    return SubtreeStats(
+        entries=count,
+        messages=messages,
+        user_messages=users,
+        tool_results=results,
+        cost=cost,
+    )
+
+
+def one_line(name: str) -> str:
+    """Returns a session name with spaces instead of line feeds."""
+    return re.sub(r"[\r\n]+", " ", name).strip()
+
+
+def _plain(content: str | tuple[UserContent, ...]) -> str:
+    if isinstance(content, str):
+        return content
+    if len(content) == 1 and isinstance(content[0], Text):
+        return content[0].text
+    return text_of(content)

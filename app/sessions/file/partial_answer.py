@@ -1,0 +1,147 @@
+"""Saves the unfinished answer of a model beside the session file, so that a crash loses one second of it
+at most."""
+
+import asyncio
+import math
+import threading
+import time
+from collections.abc import Callable
+
+import msgspec
+
+from app.sessions.errors import SessionWriteError
+from app.sessions.file.atomic import replace_file
+from app.sessions.ids import sidecar
+from app.sessions.session_log import SessionLog
+from app.values.codec import decode, encode
+from app.values.content import Text, Thinking
+from app.values.entries import MessageEntry
+from app.values.messages import AssistantMessage
+from app.values.wire import Wire, now_ms
+from tools.files.regular import read_regular
+
+WRITE_INTERVAL = 0.5
+"""Seconds between two writes while text streams."""
+MIN_PAUSE_FACTOR = 20
+"""The pause after a write lasts at least this many times as long as the write, so that a long answer
+is written less often."""
+MAX_CHARACTERS = 8_000_000
+"""Longer answers are not saved any more, since each write writes the whole answer; models do not
+produce so much."""
+
+
+class PartialAnswer(Wire, frozen=True, kw_only=True):
+    """The part of an answer that had arrived."""
+
+    session_id: str
+    leaf_id: str | None
+    """The entry that would have been the answer's parent."""
+    message: AssistantMessage
+    saved: int = 0
+
+    def recovered(self) -> AssistantMessage:
+        """Returns the answer as an aborted message with text and thinking; unfinished tool calls are
+        dropped."""
+        kept = tuple(block for block in self.message.content if isinstance(block, Text | Thinking))
+        unsigned = tuple(
+            msgspec.structs.replace(block, thinking_signature=None) if isinstance(block, Thinking) else block
+            for block in kept
+        )
+        return msgspec.structs.replace(
+            self.message,
+            content=unsigned,
+            stop_reason="aborted",
+            error_message="bayou ended while this answer was being written; this part had arrived.",
+        )
+
+
+class PartialFile:
+    """Writes the sidecar of one open session. A session in memory has no sidecar."""
+
+    def __init__(self, log: SessionLog, *, interval: float = WRITE_INTERVAL) -> None:
+        self.path = sidecar(log.path, "partial") if log.path is not None else None
+        self._session_id = log.session_id
+        self._interval = interval
+        self._lock = threading.Lock()
+        self._look: asyncio.TimerHandle | None = None
+        self._due = 0.0
+        self._ended = 0
+        """The number of answers that have ended; a write scheduled for an earlier answer is skipped."""
+
+    def follow(self, answer: Callable[[], AssistantMessage | None], leaf_id: str | None) -> None:
+        """Schedules a write of the growing answer for the end of the interval, in a thread; may be called
+        any number of times. `answer` is called only then: most answers have ended by that time."""
+        if self.path is None or self._look is not None or self._due == math.inf:
+            return
+        loop = asyncio.get_running_loop()
+        number = self._ended
+
+        def look() -> None:
+            self._look = None
+            message = answer()
+            if message is not None and len(message.text) + len(message.thinking) > MAX_CHARACTERS:
+                self._due = math.inf
+            elif message is not None:
+                loop.run_in_executor(None, self._write, self._partial(message, leaf_id), number)
+
+        if not self._due:
+            self._due = time.monotonic() + self._interval
+        self._look = loop.call_later(max(0.0, self._due - time.monotonic()), look)
+
+    def write(self, message: AssistantMessage, leaf_id: str | None) -> None:
+        """Writes the message so far immediately."""
+        self._write(self._partial(message, leaf_id), self._ended)
+
+    def _partial(self, message: AssistantMessage, leaf_id: str | None) -> PartialAnswer:
+        return PartialAnswer(session_id=self._session_id, leaf_id=leaf_id, message=message, saved=now_ms())
+
+    def _write(self, newest: PartialAnswer, number: int) -> None:
+        """Writes the sidecar. A failed write does not stop the answer; the next write tries again."""
+        with self._lock:
+            if self.path is None or number != self._ended:
+                return
+            began = time.monotonic()
+            try:
+                replace_file(self.path, encode(newest))
+            except SessionWriteError:
+                pass
+            now = time.monotonic()
+            self._due = now + max(self._interval, MIN_PAUSE_FACTOR * (now - began))
+
+    def discard(self) -> None:
+        """Deletes the sidecar, once the message is in the session file or is not needed any more."""
+        if self._look is not None:
+            self._look.cancel()
+            self._look = None
+        with self._lock:
+            self._ended += 1
+            self._due = 0.0
+            try:
+                if self.path is not None:
+                    self.path.unlink(missing_ok=True)
+            except OSError:
+                pass  # a disk that became read-only; what is left behind is recognised as recorded
+
+
+def read_unrecorded(log: SessionLog) -> PartialAnswer | None:
+    """Returns the answer that a crash cut off, unless the session file has it."""
+    if log.path is None:
+        return None
+    try:
+        partial: PartialAnswer = decode(read_regular(sidecar(log.path, "partial")), PartialAnswer)
+    except (OSError, msgspec.DecodeError):
+        return None
+    if partial.session_id != log.session_id or not partial.message.content:
+        return None
+    if partial.leaf_id is not None and partial.leaf_id not in log:
+        return None
+    return None if _is_recorded(partial, log) else partial
+
+
+def _is_recorded(partial: PartialAnswer, log: SessionLog) -> bool:
+    return any(
+        isinstance(entry, MessageEntry)
+        and isinstance(entry.message, AssistantMessage)
+        and entry.message.timestamp == partial.message.timestamp
+        for entry in log.children(partial.leaf_id)
+    )

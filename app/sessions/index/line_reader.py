@@ -1,0 +1,72 @@
+"""Reads new lines and single texts of session files for the index; a hash of the bytes before detects
+rewritten files."""
+
+import hashlib
+from pathlib import Path
+from typing import BinaryIO, Protocol
+
+from app.sessions.file.session_reader import read_entry
+from app.sessions.index.summary import SearchableText, texts_of
+
+_TAIL_BYTES = 64
+"""The number of bytes before the read position whose hash identifies the file's earlier content."""
+
+
+class FileRewritten(Exception):
+    """The part of the file that was read earlier has changed."""
+
+
+class LineSink(Protocol):
+    """Receives the lines of a file."""
+
+    def take(self, line: bytes, at: int) -> None:
+        """Takes one line; `at` is its offset in the file."""
+        ...
+
+
+class TextCollector:
+    """Collects the searchable texts of lines."""
+
+    def __init__(self) -> None:
+        self.found: list[SearchableText] = []
+
+    def take(self, line: bytes, at: int) -> None:
+        entry = read_entry(line)
+        if entry is not None:
+            self.found.extend(texts_of(entry, at))
+
+
+def read_lines(
+    path: Path, offset: int, taker: LineSink, tail: bytes = b"", *, end: int | None = None
+) -> tuple[int, bytes]:
+    """Reads whole lines from `offset` on; returns the offset of the next line and the hash of the bytes
+    before it. Raises `FileRewritten` when `tail`, the earlier hash, does not match."""
+    with path.open("rb", buffering=1 << 15) as file:
+        if tail and _tail(file, offset) != tail:
+            raise FileRewritten
+        file.seek(offset)
+        for line in file:
+            if not line.endswith(b"\n") or (end is not None and offset >= end):
+                break
+            taker.take(line, offset)
+            offset += len(line)
+        return offset, _tail(file, offset)
+
+
+def _tail(file: BinaryIO, offset: int) -> bytes:
+    begin = max(0, offset - _TAIL_BYTES)
+    file.seek(begin)
+    return hashlib.blake2b(file.read(offset - begin), digest_size=8).digest()
+
+
+def text_at(path: Path, at: int) -> SearchableText | None:
+    """Returns the first searchable text of the line at an offset; None when the file cannot be read or has
+    changed."""
+    texts = TextCollector()
+    try:
+        with path.open("rb") as file:
+            file.seek(at)
+            texts.take(file.readline(), at)
+    except OSError:
+        return None
+    return texts.found[0] if texts.found else None

@@ -1,0 +1,76 @@
+"""Values that session lists and searches show, and the summary that one session file gives by itself."""
+
+from pathlib import Path
+
+import msgspec
+
+from app.sessions.context_projection import milliseconds
+from app.sessions.errors import SessionError
+from app.sessions.file.session_reader import read_header
+from app.sessions.index.session_line import read_line
+from app.sessions.index.summary import SessionDigest
+
+_MAX_WHOLE_BYTES, _HEAD_BYTES = 256 * 1024, 64 * 1024
+"""The size in bytes up to which a file is read whole for a quick list, and the part read of a longer file."""
+
+
+class SessionSummary(msgspec.Struct, frozen=True, kw_only=True):
+    """The row of a session in a list."""
+
+    path: Path
+    id: str
+    cwd: str
+    name: str | None
+    first_prompt: str | None
+    parent_session: str | None
+    created: int
+    modified: int
+    """Unix milliseconds: the newest message, else the header's time, else the file's."""
+    message_count: int
+    cost: float
+    size: int
+
+    @property
+    def title(self) -> str:
+        return self.name or self.first_prompt or "(no messages)"
+
+
+class SessionHit(msgspec.Struct, frozen=True, kw_only=True):
+    r"""A text that matches a search; `excerpt` has the matches between \\x01 and \\x02."""
+
+    session: SessionSummary
+    entry_id: str
+    role: str
+    timestamp: str
+    excerpt: str
+
+
+def summary_of_file(name: str) -> SessionSummary | None:
+    """Makes a summary from the file itself, or from its beginning if it is long; None when the file is not
+    a session."""
+    path, digest = Path(name), SessionDigest()
+    try:
+        header, offset = read_header(path)
+        found = path.stat()
+        is_short = found.st_size <= _MAX_WHOLE_BYTES
+        with path.open("rb") as file:
+            file.seek(offset)
+            for line in file.read(-1 if is_short else _HEAD_BYTES).splitlines(keepends=True):
+                read = read_line(line)[0] if line.endswith(b"\n") else None
+                if read is not None:
+                    digest.add(read, line)
+    except (SessionError, OSError):
+        return None
+    return SessionSummary(
+        path=path,
+        id=header.id,
+        cwd=header.cwd,
+        name=digest.name,
+        first_prompt=digest.title,
+        parent_session=header.parent_session,
+        created=milliseconds(header.timestamp),
+        modified=(digest.modified if is_short else 0) or found.st_mtime_ns // 1_000_000,
+        message_count=digest.messages if is_short else -1,
+        cost=digest.cost if is_short else 0.0,
+        size=found.st_size,
+    )

@@ -1,0 +1,65 @@
+"""Shared dialogs of pages: choose from a list, enter a line of text, read a card. They return None if cancelled."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from app.tui.page_protocols import AskPerson, OnRequest
+from tools.results import Card
+from widgets.lists.rows import ListRow
+from widgets.screens.block import BlockScreen
+from widgets.screens.dialogs import InputScreen, QuestionScreen
+from widgets.screens.picker import Picked, PickerScreen
+from widgets.transcript.blocks import CardBlock, CardState
+
+LIST_REFRESH_SECONDS = 0.5
+"""Seconds between two refreshes of an open list."""
+
+
+async def pick(ask: AskPerson, title: str, rows: Sequence[ListRow], **options: Any) -> Picked | None:
+    return await ask(PickerScreen(title, rows, **options))
+
+
+async def select(ask: AskPerson, title: str, options: Sequence[str]) -> str | None:
+    """Lets the user choose an option by its number, or with arrows and Enter."""
+    rows = [ListRow(id=str(number), title=text) for number, text in enumerate(options)]
+    chosen: ListRow | None = await ask(QuestionScreen(title, answers=rows))
+    return options[int(chosen.id)] if chosen is not None else None
+
+
+async def ask_text(
+    ask: AskPerson,
+    title: str,
+    text: str = "",
+    *,
+    placeholder: str = "",
+    prefill: str = "",
+    is_secret: bool = False,
+) -> str | None:
+    """Asks for one line of text; a secret is not displayed."""
+    screen = InputScreen(title, text, placeholder=placeholder, prefill=prefill, is_secret=is_secret)
+    return await ask(screen)
+
+
+async def ask_live(
+    ask: AskPerson, screen: PickerScreen, look: Callable[[], None], on_request: OnRequest
+) -> Picked | None:
+    """Shows a list that is refreshed regularly while it is open."""
+
+    async def follow() -> None:
+        while True:
+            await asyncio.sleep(LIST_REFRESH_SECONDS)
+            if screen.is_there:
+                look()
+
+    following = asyncio.ensure_future(follow())
+    try:
+        return await ask(screen, on_request=on_request)
+    finally:
+        following.cancel()
+
+
+async def read_card(ask: AskPerson, title: str, card: Card, *, is_asked: bool = False) -> None:
+    """Shows a whole card on a separate screen. `is_asked`: it waits for approval, and nothing has run yet."""
+    block = CardBlock(id="card", card=card, state=CardState.ASKED if is_asked else CardState.DONE)
+    await ask(BlockScreen(title, lambda: block))

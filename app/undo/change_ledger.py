@@ -1,0 +1,141 @@
+"""The ledger beside a session (`X.jsonl.files`): records each file change before it happens, so that a
+crash can be resolved.
+
+A change, command or restore without a later `told` line has no session entry yet. Only whole lines
+count: a partial last line is ignored, and an unreadable line affects only itself."""
+
+import os
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from app.undo.change_records import Change, RestoredData
+from tools.files.replacing import write_all
+
+
+class LedgerLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
+    """One line of the ledger: an operation that begins, or the note that it is recorded in the session."""
+
+    kind: Literal["change", "command", "restore", "told"]
+    id: str
+    """The id of the call or of the restore."""
+    tool: str = ""
+    change: Change | None = None
+    """`before` is the state found; `after` is the state that was about to be written."""
+    restore: RestoredData | None = None
+    """The changes that a restore is about to make."""
+    open: int = 0
+    """For `told`: the number of operations that are still open."""
+
+
+_ENCODER = msgspec.json.Encoder()
+_DECODER = msgspec.json.Decoder(LedgerLine)
+_RECORDED_LINE = b'"kind":"told"'
+
+
+class OpenOperations(msgspec.Struct, frozen=True, kw_only=True):
+    """Operations that an earlier process began and that the session does not record."""
+
+    lines: tuple[LedgerLine, ...] = ()
+    bad: tuple[tuple[int, bytes], ...] = ()
+    """Unreadable lines with their offsets."""
+
+
+class ChangeLedger:
+    """Writes the ledger of one session; without a path nothing is written."""
+
+    def __init__(self, path: Path | None) -> None:
+        self.path = path
+        self._open: set[str] = set()
+        self._lock = threading.Lock()
+
+    def begin(self, line: LedgerLine) -> None:
+        """Appends the line of an operation that begins. Raises `OSError` with the file unchanged."""
+        with self._lock:
+            self._append(_ENCODER.encode(line))
+            self._open.add(line.id)
+
+    def told(self, key: str) -> None:
+        """Notes that the session records this operation and the calls within it. Raises `OSError`."""
+        with self._lock:
+            for one in [one for one in self._open if one == key or one.startswith(f"{key}/")]:
+                self._open.discard(one)
+                self._append(_ENCODER.encode(LedgerLine(kind="told", id=one, open=len(self._open))))
+
+    def left_open(self) -> OpenOperations:
+        """Returns the open operations of earlier processes. Reads only the end of the file when there are
+        none."""
+        if self.path is None:
+            return OpenOperations()
+        try:
+            with self.path.open("rb") as file:
+                size = file.seek(0, os.SEEK_END)
+                file.seek(max(0, size - 512))
+                if _is_closed(file.read()):
+                    return OpenOperations()
+                file.seek(0)
+                data = file.read()
+        except OSError:
+            return OpenOperations()
+        return _open_operations(data)
+
+    def adopt(self, lines: Sequence[LedgerLine]) -> None:
+        """Takes over open operations, so that this process can close them with `told`."""
+        self._open.update(line.id for line in lines)
+
+    def _append(self, line: bytes) -> None:
+        if self.path is None:
+            return
+        flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_CLOEXEC", 0)
+        try:
+            handle = os.open(self.path, flags, 0o600)
+        except FileNotFoundError:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            handle = os.open(self.path, flags, 0o600)
+        try:
+            size = os.fstat(handle).st_size
+            feed = b"\n" if size and os.pread(handle, 1, size - 1) != b"\n" else b""
+            data = feed + line + b"\n"
+            try:
+                write_all(handle, data)
+            except OSError:
+                os.ftruncate(handle, size)
+                raise
+        finally:
+            os.close(handle)
+
+
+def _is_closed(tail: bytes) -> bool:
+    if not tail:
+        return True
+    line = tail.rstrip(b"\n").rsplit(b"\n", 1)[-1]
+    if not tail.endswith(b"\n") or _RECORDED_LINE not in line:
+        return False
+    try:
+        last = _DECODER.decode(line)
+    except (ValueError, RecursionError):
+        return False
+    return last.kind == "told" and last.open == 0
+
+
+def _open_operations(data: bytes) -> OpenOperations:
+    """Returns the lines without a later `told` line, and the unreadable lines except a partial last one."""
+    found: dict[str, list[LedgerLine]] = {}
+    bad: list[tuple[int, bytes]] = []
+    offset = 0
+    for text in data.splitlines(keepends=True):
+        try:
+            line = _DECODER.decode(text)
+        except (ValueError, RecursionError):
+            if text.strip() and text.endswith(b"\n"):
+                bad.append((offset, text))
+        else:
+            if line.kind == "told":
+                found.pop(line.id, None)
+            else:
+                found.setdefault(line.id, []).append(line)
+        offset += len(text)
+    return OpenOperations(lines=tuple(line for lines in found.values() for line in lines), bad=tuple(bad))

@@ -1,0 +1,220 @@
+"""Values that describe file changes: the image of a file, a change between two images, and their form in
+session entries.
+
+An image names content by its hash; the content is in the store (`blobs`). No I/O here."""
+
+import os
+from collections.abc import Iterable
+from typing import Any, Literal
+
+import msgspec
+
+from app.values.entries import CustomEntry, Entry
+
+FILES_ENTRY_TYPE = "bayou.files"
+"""The type of the custom entry behind a tool result that records the call's file changes."""
+RESTORED_ENTRY_TYPE = "bayou.restored"
+"""The type of the custom entry that records a restore, so that it can be taken back."""
+MAX_INLINE_CHANGES = 200
+"""The number of changes that an entry holds; a longer list is stored as a blob."""
+
+RestoreChoice = Literal["restore", "merge", "keep"]
+"""What a restore does with one file."""
+RESTORE_CHOICES: tuple[RestoreChoice, ...] = ("restore", "merge", "keep")
+
+ChangeSource = Literal["tool", "command", "restore"]
+
+
+class _RecordedStruct(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    pass
+
+
+class FileImage(_RecordedStruct, frozen=True, kw_only=True):
+    """The state of a file, a symbolic link or an empty folder at one moment."""
+
+    kind: Literal["file", "link", "folder"] = "file"
+    hash: str = ""
+    """SHA-256 of a file's content or of a link's target; empty for a folder."""
+    mode: int = 0o644
+    size: int = 0
+
+    @property
+    def identity(self) -> tuple[str, str, int]:
+        """Equal for states that are the same on disk; the mode of links and folders does not count."""
+        return self.kind, self.hash, self.mode if self.kind == "file" else 0
+
+
+def is_same(one: FileImage | None, other: FileImage | None) -> bool:
+    if one is None or other is None:
+        return one is other
+    return one.identity == other.identity
+
+
+class Change(_RecordedStruct, frozen=True, kw_only=True):
+    """A change of one file; `None` means that no file existed."""
+
+    path: str
+    """Relative to the session's folder, or absolute; only for display if `raw` is set."""
+    raw: bytes | None = None
+    """The bytes of a name that is not valid text."""
+    before: FileImage | None = None
+    after: FileImage | None = None
+    by: ChangeSource = "tool"
+    added: int = 0
+    removed: int = 0
+    folders: tuple[str, ...] = ()
+    """Folders that were created or removed together with the file, outermost first."""
+    is_shared: bool = False
+    """The file had unknown hard links; its content changed under all of them."""
+
+    @property
+    def name(self) -> str:
+        """The name as the operating system takes it."""
+        return self.path if self.raw is None else os.fsdecode(self.raw)
+
+
+def display_path(name: str) -> str:
+    """Returns a name as readable text, also if its bytes are not valid text."""
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+def decode_text(data: bytes) -> str | None:
+    """Decodes a content as text; None when it is not text."""
+    if b"\0" in data[:8192]:
+        return None
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+
+
+def path_fields(name: str) -> dict[str, Any]:
+    """Returns the fields of a change that hold a path."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        raw = os.fsencode(name)
+        return {"path": raw.decode("utf-8", "replace"), "raw": raw}
+    return {"path": name}
+
+
+class UnheldFile(_RecordedStruct, frozen=True, kw_only=True):
+    """A file that was or may have been changed and whose content is not stored."""
+
+    path: str
+    why: str
+
+
+class FilesData(_RecordedStruct, frozen=True, kw_only=True):
+    """The data of a `bayou.files` entry."""
+
+    v: int = 1
+    call_id: str = ""
+    tool: str = ""
+    changes: tuple[Change, ...] = ()
+    uncovered: tuple[UnheldFile, ...] = ()
+    more: str | None = None
+    """The hash of a long list of changes that is stored as a blob."""
+    count: int = 0
+    """The number of changes in that blob."""
+    added: int = 0
+    removed: int = 0
+    head: tuple[str, str] | None = None
+    """The repository's head before and after, when a command moved it."""
+    beside: tuple[str, ...] = ()
+    """Calls that ran at the same time and may have made some of the changes."""
+    interrupted: bool = False
+    """bayou ended during the call; the changes were found when the session was opened again."""
+
+    @property
+    def total(self) -> int:
+        return self.count or len(self.changes)
+
+
+class RestoredData(_RecordedStruct, frozen=True, kw_only=True):
+    """The data of a `bayou.restored` entry."""
+
+    v: int = 1
+    id: str
+    """The id of the restore; its plan in the ledger has the same id."""
+    changes: tuple[Change, ...] = ()
+    more: str | None = None
+    count: int = 0
+    origin: str | None = msgspec.field(name="from", default=None)
+    """The leaf at the time of the restore."""
+    target: str | None = msgspec.field(name="to", default=None)
+    """The entry whose file state was restored; None: the state before all entries."""
+    kept: tuple[UnheldFile, ...] = ()
+    """Files that were left alone, with the reason."""
+    undoes: str | None = None
+    """The entry of the restore that this one takes back."""
+    is_move: bool = False
+    """The conversation moved to that entry too."""
+    title: str = ""
+    interrupted: bool = False
+
+    @property
+    def total(self) -> int:
+        return self.count or len(self.changes)
+
+
+_CHANGES = msgspec.json.Decoder(tuple[Change, ...])
+
+
+def files_of(entry: Entry) -> FilesData | None:
+    """Returns the data of a `bayou.files` entry; None for any other entry, and for invalid data."""
+    return _data(entry, FILES_ENTRY_TYPE, FilesData)
+
+
+def restored_of(entry: Entry) -> RestoredData | None:
+    return _data(entry, RESTORED_ENTRY_TYPE, RestoredData)
+
+
+def _data(entry: Entry, kind: str, of: type[Any]) -> Any:
+    if not isinstance(entry, CustomEntry) or entry.custom_type != kind:
+        return None
+    try:
+        return msgspec.convert(entry.data, of)
+    except msgspec.ValidationError:
+        return None
+
+
+def as_data(value: FilesData | RestoredData) -> Any:
+    """Converts the data to its form in an entry."""
+    return msgspec.to_builtins(value)
+
+
+def encode_changes(changes: Iterable[Change]) -> bytes:
+    return msgspec.json.encode(tuple(changes))
+
+
+def decode_changes(data: bytes) -> tuple[Change, ...]:
+    """Decodes a list of changes. Raises `ValueError` or `RecursionError` for other data."""
+    return _CHANGES.decode(data)
+
+
+def merge_changes(changes: Iterable[Change]) -> tuple[Change, ...]:
+    """Combines the changes of each file into one, from the first state to the last; files that end
+    unchanged are left out."""
+    found: dict[str, Change] = {}
+    for change in changes:
+        first = found.get(change.name)
+        if first is None:
+            found[change.name] = change
+            continue
+        found[change.name] = msgspec.structs.replace(
+            change,
+            before=first.before,
+            added=first.added + change.added,
+            removed=first.removed + change.removed,
+            folders=tuple(dict.fromkeys((*first.folders, *change.folders))),
+        )
+    return tuple(change for change in found.values() if not is_same(change.before, change.after))
+
+
+def hashes_of(changes: Iterable[Change]) -> Iterable[str]:
+    """Yields the hashes of the contents that these changes name."""
+    for change in changes:
+        for image in (change.before, change.after):
+            if image is not None and image.hash:
+                yield image.hash

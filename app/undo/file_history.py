@@ -1,0 +1,365 @@
+"""Computes how files change along the tree of a session, and how far an undo goes. Pure.
+
+The state of the files at an entry follows from the path to it. Going from one entry to another takes
+back what happened since their common ancestor, newest first, then applies what happened from there to
+the other."""
+
+from collections.abc import Callable, Iterable, Sequence
+
+import msgspec
+
+from app.undo.change_records import (
+    Change,
+    FileImage,
+    FilesData,
+    RestoredData,
+    UnheldFile,
+    as_data,
+    decode_changes,
+    files_of,
+    hashes_of,
+    is_same,
+    merge_changes,
+    restored_of,
+)
+from app.undo.content_store import MissingContent
+from app.values.content import text_of
+from app.values.entries import CustomEntry, Entry, MessageEntry
+from app.values.messages import ToolResultMessage, UserMessage
+from tools.amounts import changed_files
+
+LoadContent = Callable[[str], bytes]
+"""Returns content by its hash; raises `MissingContent`."""
+PathTo = Callable[[str | None], Sequence[Entry]]
+"""Returns the entries from the root to an entry; none for None."""
+
+
+class HistorySegment(msgspec.Struct, frozen=True, kw_only=True):
+    """A stretch of a file's history: the expected state, and the state it is taken to."""
+
+    expected: FileImage | None
+    wanted: FileImage | None
+
+
+class FileHistory(msgspec.Struct, kw_only=True):
+    """The states of one file on the way from one entry to another."""
+
+    name: str
+    segments: list[HistorySegment]
+    """Several segments: something outside the session changed the file in between."""
+    by: list[str]
+    """The labels of the calls that changed the file, oldest first."""
+    folders: tuple[str, ...] = ()
+    """Folders that were created for the file, and are removed with it."""
+    is_shared: bool = False
+    """Only tools changed the file, and it has unknown hard links, which are restored with it."""
+
+    @property
+    def has_folder(self) -> bool:
+        """Whether one of its states is an empty folder."""
+        images = (image for one in self.segments for image in (one.expected, one.wanted))
+        return any(image is not None and image.kind == "folder" for image in images)
+
+    @property
+    def expected(self) -> FileImage | None:
+        return self.segments[0].expected
+
+    @property
+    def wanted(self) -> FileImage | None:
+        return self.segments[-1].wanted
+
+
+class TreePath(msgspec.Struct, frozen=True, kw_only=True):
+    """The file changes on the way from one entry to another."""
+
+    files: tuple[FileHistory, ...] = ()
+    unheld: tuple[UnheldFile, ...] = ()
+    """Files that are known not to be restorable."""
+    heads: tuple[tuple[str, str], ...] = ()
+    """Moves of the repository's head by the commands that are taken back."""
+
+
+class RestoreTarget(msgspec.Struct, frozen=True, kw_only=True):
+    """The state to which files are restored."""
+
+    entry_id: str | None
+    title: str
+    """The prompt before which this state is, or the last prompt on the path to the entry."""
+    is_before_prompt: bool = False
+    undoes: str | None = None
+
+    @property
+    def words(self) -> str:
+        if self.undoes is not None:
+            return "Redo of the last restore"
+        if self.is_before_prompt:
+            return f"Files back to before “{self.title}”"
+        return f"Files restored to after “{self.title}”" if self.title else "Files restored to the beginning"
+
+
+def changes_of(entry: Entry, load: LoadContent) -> tuple[tuple[Change, ...], tuple[UnheldFile, ...], str]:
+    """Returns the file changes of an entry, the changes that are unknown, and a label for their cause."""
+    files, restored = files_of(entry), restored_of(entry)
+    if files is not None:
+        label, uncovered = files.tool, files.uncovered
+    elif restored is not None and not restored.is_move:
+        label, uncovered = "restored", ()
+    else:
+        return (), (), ""
+    data = files or restored
+    assert data is not None
+    changes = changes_in(data, load)
+    if changes is not None:
+        return changes, uncovered, label
+    lost = UnheldFile(path=f"{data.total} files", why=f"the list of changes of {label} is no longer stored")
+    return (), (*uncovered, lost), label
+
+
+def changes_in(data: FilesData | RestoredData, load: LoadContent) -> tuple[Change, ...] | None:
+    """Returns the changes of an entry's data; None: the list was long, and its content is no longer
+    stored."""
+    if data.more is None:
+        return data.changes
+    try:
+        return decode_changes(load(data.more))
+    except (MissingContent, ValueError, RecursionError):
+        return None
+
+
+def tree_path(back: Sequence[Entry], forth: Sequence[Entry], load: LoadContent) -> TreePath:
+    """Combines the changes of two branches. `back`: from the common ancestor to here, `forth`: from there
+    to the target; both oldest first, without the ancestor."""
+    files: dict[str, FileHistory] = {}
+    unheld: dict[tuple[str, str], UnheldFile] = {}
+    heads: list[tuple[str, str]] = []
+    for entry in reversed(back):
+        changes, uncovered, label = changes_of(entry, load)
+        unheld.update(((one.path, one.why), one) for one in uncovered)
+        for change in changes:
+            segment = HistorySegment(expected=change.after, wanted=change.before)
+            _extend(files, change, segment, label, is_back=True)
+        data = files_of(entry)
+        if data is not None and data.head is not None:
+            heads.insert(0, data.head)
+    for entry in forth:
+        changes, uncovered, label = changes_of(entry, load)
+        unheld.update(((one.path, one.why), one) for one in uncovered)
+        for change in changes:
+            _extend(
+                files,
+                change,
+                HistorySegment(expected=change.before, wanted=change.after),
+                label,
+                is_back=False,
+            )
+    going = [
+        history
+        for history in files.values()
+        if len(history.segments) > 1 or not is_same(history.expected, history.wanted)
+    ]
+    return TreePath(
+        files=tuple(sorted(going, key=lambda history: history.name)),
+        unheld=tuple(unheld.values()),
+        heads=tuple(heads),
+    )
+
+
+def _extend(
+    files: dict[str, FileHistory], change: Change, segment: HistorySegment, label: str, *, is_back: bool
+) -> None:
+    if is_same(segment.expected, segment.wanted):
+        return
+    history = files.get(change.name)
+    if history is None:
+        history = files[change.name] = FileHistory(
+            name=change.name, segments=[segment], by=[], is_shared=True
+        )
+    elif is_same(history.wanted, segment.expected):
+        history.segments[-1] = HistorySegment(expected=history.segments[-1].expected, wanted=segment.wanted)
+    else:
+        history.segments.append(segment)
+    history.is_shared = history.is_shared and change.is_shared
+    if label and label != "restored":
+        history.by.insert(0 if is_back else len(history.by), label)
+    if (change.before if is_back else change.after) is None:
+        history.folders = tuple(dict.fromkeys((*change.folders, *history.folders)))
+
+
+def reverse_restore_path(path: Sequence[Entry], entry_id: str, load: LoadContent) -> TreePath:
+    """Returns the path that takes back a restore and everything after it. A restore that belongs to a move
+    is taken back alone, since the entries before it are on another branch."""
+    at = [entry.id for entry in path].index(entry_id)
+    restored = restored_of(path[at])
+    if restored is None or not restored.is_move:
+        return tree_path(path[at:], (), load)
+    alone = RestoredData(id=restored.id, changes=restored.changes, more=restored.more, count=restored.count)
+    custom = path[at]
+    assert isinstance(custom, CustomEntry)
+    return tree_path([msgspec.structs.replace(custom, data=as_data(alone)), *path[at + 1 :]], (), load)
+
+
+def with_tool_results(path: Sequence[Entry], below: Callable[[str], Sequence[Entry]]) -> list[Entry]:
+    """Returns a path that ends with a tool result together with the file entry of that call, which is
+    recorded behind the result."""
+    found = list(path)
+    last = found[-1] if found else None
+    if not isinstance(last, MessageEntry) or not isinstance(last.message, ToolResultMessage):
+        return found
+    call_id = last.message.tool_call_id
+    for entry in below(last.id):
+        files = files_of(entry)
+        if files is not None and files.call_id == call_id:
+            found.append(entry)
+            break
+    return found
+
+
+def has_changes(entry: Entry) -> bool:
+    files, restored = files_of(entry), restored_of(entry)
+    return bool(files is not None and (files.total or files.uncovered)) or bool(restored and restored.total)
+
+
+def undo_target(leaf_id: str | None, path_to: PathTo, count: int) -> RestoreTarget | None:
+    """Returns the target before the last `count` prompts whose file changes are not taken back; None:
+    there are not so many."""
+    path = list(path_to(leaf_id))
+    pending, found = False, 0
+    while path:
+        entry = path.pop()
+        restored = restored_of(entry)
+        if restored is not None and not restored.is_move:
+            if restored.interrupted and found == 0 and not pending and count == 1:
+                return RestoreTarget(entry_id=restored.target, title=restored.title, is_before_prompt=True)
+            path = list(path_to(restored.target)) if not restored.interrupted else path
+            pending = False if not restored.interrupted else pending
+            continue
+        files = files_of(entry)
+        if files is not None and (files.total or files.uncovered):
+            pending = True
+        elif pending and isinstance(entry, MessageEntry) and isinstance(entry.message, UserMessage):
+            found, pending = found + 1, False
+            if found == count:
+                above = path[-1].id if path else None
+                return RestoreTarget(entry_id=above, title=title_of(entry.message), is_before_prompt=True)
+    return None
+
+
+def redo_target(path: Sequence[Entry]) -> RestoreTarget | None:
+    """Returns the target that takes back the last restore, if nothing changed files since; `undoes` names
+    that restore."""
+    waiting: list[tuple[Entry, RestoredData]] = []
+    for entry in path:
+        restored = restored_of(entry)
+        if restored is not None and restored.undoes is not None:
+            waiting = [one for one in waiting if one[0].id != restored.undoes]
+        elif restored is not None and restored.total:
+            waiting.append((entry, restored))
+        elif has_changes(entry):
+            waiting.clear()
+    if not waiting:
+        return None
+    entry, restored = waiting[-1]
+    return RestoreTarget(entry_id=restored.origin, title=restored.title, undoes=entry.id)
+
+
+def title_at(path: Sequence[Entry]) -> str:
+    """Returns the last prompt on the path as a title for this place; empty before the first prompt."""
+    for entry in reversed(path):
+        if isinstance(entry, MessageEntry) and isinstance(entry.message, UserMessage):
+            return title_of(entry.message)
+    return ""
+
+
+def title_of(message: UserMessage) -> str:
+    words = " ".join(text_of(message.content).split())
+    return words if len(words) <= 60 else words[:59] + "…"
+
+
+def referenced_hashes(entries: Iterable[Entry], load: LoadContent) -> Iterable[str]:
+    """Yields the hashes of all contents that the entries refer to."""
+
+    for entry in entries:
+        files, restored = files_of(entry), restored_of(entry)
+        data = files or restored
+        if data is None:
+            continue
+        if data.more is not None:
+            yield data.more
+        yield from hashes_of(changes_in(data, load) or ())
+
+
+class ChangeCounts(msgspec.Struct, frozen=True, kw_only=True):
+    """Counts of changed files, each counted once, and of changed lines, summed over all changes."""
+
+    files: int = 0
+    added: int = 0
+    removed: int = 0
+    is_least: bool = False
+    """Whether the number of files is a minimum, because long lists are stored elsewhere and not
+    compared."""
+    unheld: tuple[str, ...] = ()
+    """Files that cannot be restored."""
+
+    @property
+    def words(self) -> str:
+        """`3 files +40 −12`."""
+        least = "at least " if self.is_least else ""
+        return least + changed_files(self.files, self.added, self.removed)
+
+
+def count_changes(entries: Iterable[Entry]) -> ChangeCounts:
+    """Counts the changes of tool calls; restores are not included."""
+    found = [data for entry in entries if (data := files_of(entry)) is not None]
+    known = [data for data in found if data.total]
+    here = merge_changes(change for data in known for change in data.changes)
+    elsewhere = [data for data in known if data.more is not None]
+    counts = [len(here), *(data.total for data in elsewhere)]
+    return ChangeCounts(
+        files=max(counts, default=0),
+        added=sum(change.added for change in here) + sum(data.added for data in elsewhere),
+        removed=sum(change.removed for change in here) + sum(data.removed for data in elsewhere),
+        is_least=bool(elsewhere) and len(known) > 1,
+        unheld=tuple(dict.fromkeys(path for data in found for path in _unheld(data))),
+    )
+
+
+def _unheld(data: FilesData) -> Iterable[str]:
+    """Yields single files that cannot be restored, but not whole folders: each command's card names those."""
+    return (one.path for one in data.uncovered if one.path != ".")
+
+
+class ChangingPrompt(msgspec.Struct, frozen=True, kw_only=True):
+    """A prompt that changed files, with the entries of those changes."""
+
+    prompt_id: str | None
+    """None: the changes were made before the first prompt."""
+    title: str
+    entries: tuple[Entry, ...]
+
+
+def changing_prompts(path: Sequence[Entry]) -> list[ChangingPrompt]:
+    """Returns the prompts that changed files or may have changed some, oldest first."""
+    found: list[ChangingPrompt] = []
+    prompt: MessageEntry | None = None
+    gathered: list[Entry] = []
+
+    def end() -> None:
+        if gathered:
+            title = (
+                title_of(prompt.message)
+                if prompt is not None and isinstance(prompt.message, UserMessage)
+                else ""
+            )
+            found.append(
+                ChangingPrompt(prompt_id=prompt.id if prompt else None, title=title, entries=tuple(gathered))
+            )
+            gathered.clear()
+
+    for entry in path:
+        if isinstance(entry, MessageEntry) and isinstance(entry.message, UserMessage):
+            end()
+            prompt = entry
+        elif (files := files_of(entry)) is not None and (files.total or files.uncovered):
+            gathered.append(entry)
+    end()
+    return found

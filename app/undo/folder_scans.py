@@ -1,0 +1,392 @@
+"""Scans the files of a folder at one moment and compares two scans.
+
+A scan lists names that differ from the state when its scanner was opened: with git the names that are
+not clean, otherwise all. `ContentHolder` stores their contents within limits; an unchanged file is not
+read again."""
+
+import os
+import stat as stat_module
+import time
+from collections.abc import Callable, Iterable
+from typing import Protocol
+
+import msgspec
+
+from app.undo.change_records import (
+    Change,
+    FileImage,
+    UnheldFile,
+    decode_text,
+    display_path,
+    is_same,
+    path_fields,
+)
+from app.undo.content_store import BlobStore, MissingContent
+from app.undo.disk_files import (
+    FileSignature,
+    FoundFolders,
+    UnsupportedFile,
+    is_below_link,
+    names_differing_in_case,
+    read_disk_state,
+    signature_at,
+    signature_of,
+)
+from tools.edits.diffs import diff_texts
+
+RECENT_CHANGE_SECONDS = 0.05
+"""A file modified less than this before it was read may change again with the same time stamp."""
+_MAX_DIFF_BYTES = 1 << 20
+
+
+class ScannedName(msgspec.Struct, frozen=True, kw_only=True):
+    """The state of one listed name."""
+
+    signature: FileSignature | None = None
+    """None: the file does not exist."""
+    image: FileImage | None = None
+    why: str = ""
+    """Why its content is not stored."""
+    is_clean_before: bool = False
+    """Git called the file clean when the scanner was opened."""
+    is_folder: bool = False
+    """A folder whose contents are not stored."""
+    is_young: bool = False
+
+
+class Scan(msgspec.Struct, frozen=True, kw_only=True):
+    """The listed names of a folder at one moment."""
+
+    seen: dict[str, ScannedName]
+    uncovered: tuple[UnheldFile, ...] = ()
+    """Files that no scan of this folder can store."""
+    folders: FoundFolders | None = None
+    """None: there are too many folders to list."""
+
+
+class FolderScanner(Protocol):
+    """Scans a folder. Names are relative to the session's folder, or absolute."""
+
+    async def scan(self) -> Scan:
+        """Scans the folder now; each listed name has a stored content or a reason why not."""
+        ...
+
+    async def originals(self, names: list[str]) -> dict[str, FileImage | str]:
+        """Returns the state of these names when the scanner was opened, or why it is unknown."""
+        ...
+
+    async def present(self, names: list[str]) -> dict[str, ScannedName]:
+        """Returns the present state of these names."""
+        ...
+
+    async def unheld(self, names: list[str], *, ignored: bool) -> dict[str, str]:
+        """Returns the unlisted files at or below these names that could not be restored, with the reason."""
+        ...
+
+    def name_at(self, place: str) -> str | None:
+        """Returns the name of an absolute path; None when it is outside, empty for the folder itself."""
+        ...
+
+    def place(self, name: str) -> str:
+        """Returns the absolute path of a name."""
+        ...
+
+    def text(self, image: FileImage | None) -> str | None:
+        """Returns the content of an image, if it is stored and text."""
+        ...
+
+    def moved_head(self) -> tuple[str, str] | None:
+        """Returns the repository's head at opening and now, if it moved."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+class ScanDifference(msgspec.Struct, frozen=True, kw_only=True):
+    """The differences between two scans."""
+
+    changes: tuple[Change, ...] = ()
+    uncovered: tuple[UnheldFile, ...] = ()
+
+
+async def compare_scans(old: Scan, new: Scan, scanner: FolderScanner) -> ScanDifference:
+    """Compares two scans of one scanner."""
+    old, new = _with_empty_folders(old, new, scanner), _with_empty_folders(new, old, scanner)
+    touched = [
+        name for name in {**old.seen, **new.seen} if not _is_untouched(old.seen.get(name), new.seen.get(name))
+    ]
+    hidden = {name: "it was ignored before" for name, seen in old.seen.items() if seen.is_folder}
+    for place in old.folders.unread if old.folders is not None else ():
+        hidden[f"{scanner.name_at(place)}/"] = "its folder could not be read before"
+    back_to_clean = await scanner.present([name for name in touched if name not in new.seen])
+    back_to_clean.update((name, ScannedName()) for name in _names_respelled(back_to_clean, new))
+    was_clean = await scanner.originals(
+        [name for name in touched if name not in old.seen and new.seen[name].is_clean_before]
+    )
+    changes: list[Change] = []
+    uncovered: list[UnheldFile] = list(new.uncovered)
+    for name in sorted(touched):
+        before, after = old.seen.get(name), new.seen.get(name) or back_to_clean[name]
+        why = _why(name, before, after, hidden)
+        original = was_clean.get(name)
+        if isinstance(original, str):
+            why = original
+        if why:
+            uncovered.append(UnheldFile(path=display_path(name), why=why))
+            continue
+        was = original if isinstance(original, FileImage) else before.image if before is not None else None
+        if original is not None and after.image is not None and isinstance(original, FileImage):
+            was = _with_mode_bits(original, after.image)
+        if not is_same(was, after.image):
+            folders = _folders_with(scanner.place(name), was, after.image, old.folders, new.folders)
+            changes.append(_change(name, was, after.image, scanner, folders))
+    return ScanDifference(changes=tuple(changes), uncovered=tuple(uncovered))
+
+
+async def unheld(scan: Scan, scanner: FolderScanner, names: list[str], *, ignored: bool) -> dict[str, str]:
+    """Returns the files at or below these names that could not be restored if they were lost, with the
+    reason."""
+    found = {
+        name: seen.why or "what is in it is not held"
+        for name, seen in scan.seen.items()
+        if (seen.why or (seen.is_folder and ignored))
+        and any(_overlaps(name.rstrip("/"), one) for one in names)
+    }
+    return found | await scanner.unheld(names, ignored=ignored)
+
+
+def _overlaps(one: str, other: str) -> bool:
+    """Whether one name is or contains the other."""
+    return one == other or not other or one.startswith(f"{other}/") or other.startswith(f"{one}/")
+
+
+def _names_respelled(back: dict[str, ScannedName], new: Scan) -> list[str]:
+    """Returns names that exist only in another spelling now, on file systems that ignore case."""
+    alike = names_differing_in_case((*back, *new.seen)) if back else frozenset[str]()
+    spelled = {name.casefold(): seen for name, seen in new.seen.items() if name in alike}
+    return [
+        name
+        for name, seen in back.items()
+        if name in alike
+        and seen.signature is not None
+        and (other := spelled.get(name.casefold())) is not None
+        and other.signature is not None
+        and other.signature[0] == seen.signature[0]
+    ]
+
+
+def _is_untouched(before: ScannedName | None, after: ScannedName | None) -> bool:
+    return (
+        before is not None
+        and after is not None
+        and before.signature == after.signature
+        and not before.is_young
+    )
+
+
+def _why(name: str, before: ScannedName | None, after: ScannedName, hidden: dict[str, str]) -> str:
+    """Returns why the change of a name is unknown; empty when it is known."""
+    if before is not None and before.why:
+        return before.why
+    if after.why:
+        return after.why
+    if after.is_folder or (before is not None and before.is_folder):
+        return "what is in it is not held"
+    if before is None and not after.is_clean_before and after.signature is not None:
+        return next((why for folder, why in hidden.items() if name.startswith(folder)), "")
+    return ""
+
+
+def _with_mode_bits(original: FileImage, now: FileImage) -> FileImage:
+    """Completes the mode of an original: git knows only whether it is executable, so other bits are the
+    present ones."""
+    if original.kind == "link" or now.kind == "link":
+        return original
+    is_executable = bool(original.mode & 0o100)
+    if is_executable == bool(now.mode & 0o100):
+        return msgspec.structs.replace(original, mode=now.mode)
+    readable = now.mode & 0o444
+    mode = now.mode | readable >> 2 if is_executable else now.mode & ~0o111
+    return msgspec.structs.replace(original, mode=mode)
+
+
+def _with_empty_folders(scan: Scan, other: Scan, scanner: FolderScanner) -> Scan:
+    """Adds the scan's empty folders that the other scan does not have, like files."""
+    if scan.folders is None or other.folders is None:
+        return scan
+    seen = dict(scan.seen)
+    for place in scan.folders.empty - other.folders.all:
+        name = scanner.name_at(place)
+        if not name:
+            continue
+        before = seen.get(name)
+        is_clean = before.is_clean_before if before is not None else False
+        signature = (0, 0, 0, 0, stat_module.S_IFDIR)
+        seen[name] = ScannedName(
+            signature=signature, image=FileImage(kind="folder", mode=0o755), is_clean_before=is_clean
+        )
+    return msgspec.structs.replace(scan, seen=seen)
+
+
+def _folders_with(
+    place: str,
+    before: FileImage | None,
+    after: FileImage | None,
+    old: FoundFolders | None,
+    new: FoundFolders | None,
+) -> tuple[str, ...]:
+    """Returns the parent folders that were created or removed together with the file, outermost first."""
+    if old is None or new is None or (before is not None and after is not None):
+        return ()
+    fresh = new.all - old.all if before is None else old.all - new.all
+    found: list[str] = []
+    folder = place.rpartition("/")[0]
+    while folder in fresh:
+        found.insert(0, folder)
+        folder = folder.rpartition("/")[0]
+    return tuple(one for one in found if display_path(one) == one)
+
+
+def _change(
+    name: str,
+    before: FileImage | None,
+    after: FileImage | None,
+    scanner: FolderScanner,
+    folders: tuple[str, ...],
+) -> Change:
+    added = removed = 0
+    sizes = [image.size for image in (before, after) if image is not None]
+    if max(sizes, default=0) <= _MAX_DIFF_BYTES:
+        old = scanner.text(before) if before is not None else ""
+        new = scanner.text(after) if after is not None else ""
+        if old is not None and new is not None and old != new:
+            diff = diff_texts(name, old, new)
+            added, removed = diff.added, diff.removed
+    return Change(
+        **path_fields(name),
+        before=before,
+        after=after,
+        by="command",
+        added=added,
+        removed=removed,
+        folders=folders,
+    )
+
+
+PutContent = Callable[[bytes, str | None], str]
+"""Stores a content for this session; raises `OSError`."""
+
+
+class ScanLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """The limits of one scan: bytes of one file, of all files, and their number."""
+
+    file_bytes: int
+    all_bytes: int
+    files: int
+
+
+class ContentHolder:
+    """Stores the contents of scanned files for one session. Blocks; used by one thread at a time."""
+
+    def __init__(self, store: BlobStore, put: PutContent) -> None:
+        self._store = store
+        self._put = put
+        self._known: dict[str, tuple[FileSignature, FileImage]] = {}
+
+    def hold(
+        self, places: Iterable[tuple[str, str]], limits: ScanLimits, *, was_clean: frozenset[str]
+    ) -> dict[str, ScannedName]:
+        """Reads and stores files; `places` are names with their absolute paths."""
+        found: dict[str, ScannedName] = {}
+        links: dict[str, bool] = {}
+        now, files, total = time.time(), 0, 0
+        for name, place in places:
+            is_clean = name in was_clean
+            try:
+                stat = os.lstat(place)
+            except OSError:
+                self._known.pop(name, None)
+                found[name] = ScannedName(is_clean_before=is_clean)
+                continue
+            if is_below_link(os.path.dirname(place), links):  # noqa: PTH120  (bytes of the name as they are)
+                self._known.pop(name, None)
+                found[name] = ScannedName(is_clean_before=is_clean)  # what is found there is another file
+                continue
+            if stat_module.S_ISDIR(stat.st_mode) and not name.endswith("/"):
+                self._known.pop(name, None)
+                found[name] = ScannedName(
+                    is_clean_before=is_clean
+                )  # the file is gone; what is in the folder is listed
+                continue
+            if stat_module.S_ISDIR(stat.st_mode):
+                found[name] = ScannedName(signature=_of_folder(place, stat), is_folder=True)
+                continue
+            signature = signature_of(stat)
+            is_young = now - stat.st_ctime < RECENT_CHANGE_SECONDS
+            known = self._known.get(name)
+            if known is not None and known[0] == signature and not is_young:
+                found[name] = ScannedName(signature=signature, image=known[1], is_clean_before=is_clean)
+                continue
+            files, total = files + 1, total + stat.st_size
+            why = _limit_text(stat.st_size, files, total, limits)
+            seen = ScannedName(signature=signature, why=why, is_clean_before=is_clean)
+            found[name] = seen if why else self._kept(name, place, limits, is_clean, is_young)
+        return found
+
+    def _kept(self, name: str, place: str, limits: ScanLimits, is_clean: bool, is_young: bool) -> ScannedName:
+        try:
+            looked = read_disk_state(place, limits.file_bytes)
+        except UnsupportedFile as problem:
+            return ScannedName(signature=signature_at(place), why=str(problem), is_clean_before=is_clean)
+        if looked.image is None or looked.data is None or looked.signature is None:
+            return ScannedName(is_clean_before=is_clean)
+        try:
+            self.put(looked.data, looked.image.hash)
+        except OSError as problem:
+            why = f"it could not be stored: {problem.strerror}"
+            return ScannedName(signature=looked.signature, why=why, is_clean_before=is_clean)
+        self._known[name] = looked.signature, looked.image
+        return ScannedName(
+            signature=looked.signature, image=looked.image, is_clean_before=is_clean, is_young=is_young
+        )
+
+    def put(self, data: bytes, name: str | None = None) -> str:
+        """Stores a content. Raises `OSError`."""
+        return self._put(data, name)
+
+    def text(self, image: FileImage | None) -> str | None:
+        if image is None or image.kind == "link":
+            return None
+        try:
+            return decode_text(self._store.get(image.hash))
+        except MissingContent:
+            return None
+
+    def forget(self) -> None:
+        self._known.clear()
+
+
+def _limit_text(size: int, files: int, total: int, limits: ScanLimits) -> str:
+    if size > limits.file_bytes:
+        return f"larger than {limits.file_bytes >> 20} MB"
+    if files > limits.files:
+        return f"more than {limits.files:,} files"
+    if total > limits.all_bytes:
+        return f"more than {limits.all_bytes >> 20} MB in all"
+    return ""
+
+
+def _of_folder(place: str, stat: os.stat_result) -> FileSignature:
+    """Returns the signature of a folder whose contents are not stored; it changes when a name in it or
+    directly below it is created, removed or renamed."""
+    newest, count = stat.st_mtime_ns, 0
+    try:
+        with os.scandir(place) as entries:
+            for entry in entries:
+                count += 1
+                if count > 500:
+                    break
+                newest = max(newest, entry.stat(follow_symlinks=False).st_mtime_ns)
+    except OSError:
+        pass
+    return stat.st_ino, count, newest, 0, stat.st_mode

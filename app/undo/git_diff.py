@@ -1,0 +1,220 @@
+"""Lists what differs between a work tree, with its untracked files, and a commit. Git only reads. Blocks."""
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import msgspec
+
+from app.undo.change_lists import Differences, FileDifference
+from app.undo.change_records import display_path
+from app.undo.disk_files import UnsupportedFile, read_disk_state
+from app.undo.patches import FilePatch, PatchSide, patch_of
+from app.values.user_errors import UserError
+from tools.git.command import git_command
+from tools.git.config import Configuration
+from tools.git.repository import Repository, find_repository
+
+_GIT_TIMEOUT = 60.0
+_MAX_BYTES = 64 << 20
+_MAX_NEW_FILES = 2_000
+_DIFF_COMMAND = (
+    "diff",
+    "--patch-with-raw",
+    "-z",
+    "--binary",
+    "--no-ext-diff",
+    "--no-textconv",
+    "--no-color",
+    "--no-renames",
+    "--ignore-submodules=all",
+    "--src-prefix=a/",
+    "--dst-prefix=b/",
+)
+_NEW_FILES_COMMAND = ("ls-files", "--others", "--exclude-standard", "-z")
+_BINARY = "\nGIT binary patch\n"
+
+
+class GitRefused(UserError):
+    """Git may not be run here, or failed."""
+
+
+class _GitQueries(msgspec.Struct, frozen=True, kw_only=True):
+    """Runs git commands that read one repository."""
+
+    repository: Repository
+    configuration: Configuration
+    home: Path
+
+    def __call__(self, *words: str) -> bytes:
+        """Runs a git command and returns its output. Raises `GitRefused`."""
+        command = git_command(self.repository.top, *words, repository=self.configuration, home=self.home)
+        if command is None:
+            raise GitRefused("Git is not installed on this machine.")
+        try:
+            code, told = command.run(_GIT_TIMEOUT)
+        except TimeoutError:
+            raise GitRefused("Git takes too long to compare this repository.") from None
+        except OSError as problem:
+            raise GitRefused(f"Git cannot be started: {problem.strerror}.") from None
+        if code:
+            raise GitRefused(f"Git cannot compare this repository: {words[0]} ended with {code}.")
+        if len(told) > _MAX_BYTES:
+            raise GitRefused(f"More than {_MAX_BYTES >> 20} MB differ from the last commit: use git diff.")
+        return told
+
+    def named(self, *words: str) -> str | None:
+        """Returns the object id that a revision names; None when there is none."""
+        try:
+            return self("rev-parse", "--verify", "--quiet", *words).decode().strip()
+        except GitRefused:
+            return None
+
+    def nothing(self) -> str:
+        """Returns the id of the empty tree."""
+        return self("hash-object", "-t", "tree", os.devnull).decode().strip()
+
+
+def diff_against_git(
+    root: Path, *, home: Path, may_ask_git: Callable[[], bool], max_bytes: int, revision: str = ""
+) -> Differences:
+    """Returns the uncommitted changes or, with `revision`, the changes since a branch or of one commit.
+
+    Raises `GitRefused`."""
+    repository = find_repository(root)
+    if repository is None or repository.is_bare:
+        raise GitRefused(f"{root} is in no git repository.")
+    if repository.risky_settings(home) and not may_ask_git():
+        raise GitRefused(
+            "Git is not used here: the repository's configuration can start programs, and this "
+            "folder is not trusted. /trust shows details."
+        )
+    ask = _GitQueries(repository=repository, configuration=repository.configuration(home), home=home)
+    if revision:
+        return _diff_of_revision(ask, revision, root)
+    head = ask.named("HEAD^{commit}") or ask.nothing()
+    patches = dict(_parse_diff(ask(*_DIFF_COMMAND, head)))
+    files = [_file(name, one, repository.top, root) for name, one in patches.items()]
+    new = [
+        os.fsdecode(name)
+        for name in ask(*_NEW_FILES_COMMAND).split(b"\0")
+        if name and not name.endswith(b"/")
+    ]
+    for name in new[:_MAX_NEW_FILES]:
+        one = _new_file_patch(name, repository.top, max_bytes)
+        patches[name] = one
+        files.append(_file(name, one, repository.top, root, is_new=True))
+    if len(new) > _MAX_NEW_FILES:
+        why = f"more than {_MAX_NEW_FILES:,} new files: the rest is not shown"
+        files.append(FileDifference(path=f"{len(new) - _MAX_NEW_FILES:,} more", deed="new", why=why))
+    by_path = {_path(name, repository.top, root): one for name, one in patches.items()}
+    return Differences(
+        title=f"Changed since the last commit of {repository.head()}",
+        files=tuple(sorted(files, key=lambda file: file.path)),
+        patch=lambda path: by_path.get(path, FilePatch()),
+    )
+
+
+def _diff_of_revision(ask: _GitQueries, revision: str, root: Path) -> Differences:
+    top = ask.repository.top
+    commit, head = ask.named("--end-of-options", f"{revision}^{{commit}}"), ask.named("HEAD^{commit}")
+    if commit is None or head is None:
+        raise GitRefused(f"There is no branch and no commit {revision} here.")
+    before, after = _commit_range(ask, revision, commit, head)
+    patches = dict(_parse_diff(ask(*_DIFF_COMMAND, before, after)))
+    names = {_path(name, top, root): name for name in patches}
+
+    def source(path: str) -> bytes | None:
+        try:
+            return ask("cat-file", "blob", f"{after}:{names[path]}")
+        except (GitRefused, KeyError, ValueError):
+            return None
+
+    files = [_file(name, one, top, root) for name, one in patches.items()]
+    is_since = after == head != commit
+    return Differences(
+        title=f"Changed since {revision}" if is_since else f"Changed by {revision}",
+        is_since=is_since,
+        files=tuple(sorted(files, key=lambda file: file.path)),
+        patch=lambda path: patches.get(names.get(path, ""), FilePatch()),
+        source=source,
+    )
+
+
+def _commit_range(ask: _GitQueries, revision: str, commit: str, head: str) -> tuple[str, str]:
+    """Returns both ends of a diff: from the merge base to the head; for a commit of the current branch,
+    that commit alone."""
+    try:
+        parted = ask("merge-base", commit, head).decode().strip()
+    except GitRefused:
+        parted = commit
+    is_here = parted == commit
+    if not is_here or (_is_branch(ask, revision) and commit != head):
+        return parted, head
+    return ask.named(f"{commit}^") or ask.nothing(), commit  # nothing: before the first one of all
+
+
+def _is_branch(ask: _GitQueries, revision: str) -> bool:
+    return any(ask.named(f"{place}/{revision}") is not None for place in ("refs/heads", "refs/remotes"))
+
+
+def _parse_diff(told: bytes) -> Iterator[tuple[str, FilePatch]]:
+    """Yields file names and patches from git's output, which lists both in the same order."""
+    raw, is_there, text = told.partition(b"\0\0")
+    if not is_there:
+        return
+    words = raw.split(b"\0")
+    names = [os.fsdecode(name) for name in words[1::2]]
+    text = b"\n" + text
+    parts = text.split(b"\ndiff --git ")[1:]
+    for name, part in zip(names, parts, strict=False):
+        decoded = f"diff --git {part.decode('utf-8', 'replace').removesuffix(chr(10))}\n"
+        yield name, _patch(decoded)
+
+
+def _patch(text: str) -> FilePatch:
+    is_binary = _BINARY in text
+    lines = [] if is_binary else text.partition("\n@@ ")[2].split("\n")[1:]
+    return FilePatch(
+        text=text,
+        why="no text" if is_binary else "",
+        is_whole=True,
+        added=sum(line.startswith("+") for line in lines),
+        removed=sum(line.startswith("-") for line in lines),
+    )
+
+
+def _new_file_patch(name: str, top: Path, max_bytes: int) -> FilePatch:
+    try:
+        found = read_disk_state(f"{top}/{name}", max_bytes)
+    except UnsupportedFile as problem:
+        return FilePatch(why=str(problem))
+    if found.image is None:
+        return FilePatch(why="it has been deleted in the meantime")
+    return patch_of(display_path(name), None, PatchSide(image=found.image, data=found.data))
+
+
+def _file(name: str, patch: FilePatch, top: Path, root: Path, *, is_new: bool = False) -> FileDifference:
+    head = patch.text.partition("\n@@ ")[0]
+    deed = "changed"
+    if is_new or "\nnew file mode " in head:
+        deed = "new, not in git" if is_new else "new"
+    elif "\ndeleted file mode " in head:
+        deed = "removed"
+    elif "\nold mode " in head and "\n--- " not in head and _BINARY not in patch.text:
+        deed = "mode"
+    return FileDifference(
+        path=_path(name, top, root),
+        deed=deed,
+        added=patch.added,
+        removed=patch.removed,
+        why=patch.why,
+        place=f"{top}/{name}",
+    )
+
+
+def _path(name: str, top: Path, root: Path) -> str:
+    """Returns a path relative to the session's folder, or absolute when it is outside."""
+    place = f"{top}/{name}"
+    inside = f"{str(root).rstrip('/')}/"
+    return display_path(place[len(inside) :] if place.startswith(inside) else place)

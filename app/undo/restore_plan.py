@@ -1,0 +1,442 @@
+"""Plans a restore: lists every file with its planned change and the reason. Only reads.
+
+The default protects the user's work: a file that differs from what the session left is a conflict and
+stays unchanged."""
+
+import hashlib
+import os
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from app.permits.secret_files import delayed_run_reason
+from app.undo.change_records import FileImage, RestoreChoice, decode_text, display_path, is_same
+from app.undo.content_store import BlobStore, MissingContent
+from app.undo.disk_files import (
+    FileOnDisk,
+    UnsupportedFile,
+    is_below,
+    names_differing_in_case,
+    place_of,
+    read_disk_state,
+    real_spelling_below,
+)
+from app.undo.file_history import FileHistory, HistorySegment, RestoreTarget, TreePath
+from app.undo.patches import three_way_merge
+from app.values.user_errors import UserError
+from tools.edits.diffs import diff_texts
+
+RowState = Literal["ready", "conflict", "same", "unheld", "refused"]
+_MAX_DIFF_BYTES = 1 << 20
+_MAX_COUNTED_FILES = 200
+"""In larger plans changed lines are not counted, which would take too long."""
+
+
+class RestoreFileRow(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """One file of a plan, as user interfaces show it."""
+
+    path: str
+    state: RowState
+    deed: str
+    """The planned change: `comes back`, `is removed`, `changes`, `mode 644 → 755`, `stays`."""
+    why: str = ""
+    by: str = ""
+    """The tools and commands that had changed the file."""
+    added: int = 0
+    removed: int = 0
+    can_merge: bool = False
+    choice: RestoreChoice = "keep"
+    """The default choice."""
+
+
+class RestoreStep(msgspec.Struct, frozen=True, kw_only=True):
+    """A row with the data that is needed to carry it out."""
+
+    row: RestoreFileRow
+    name: str
+    place: str = ""
+    now: FileOnDisk = FileOnDisk()
+    wanted: FileImage | None = None
+    history: FileHistory | None = None
+
+
+class RestorePlan(msgspec.Struct, frozen=True, kw_only=True):
+    """The planned changes of all files, with the target of the restore."""
+
+    target: RestoreTarget
+    origin: str | None
+    steps: tuple[RestoreStep, ...]
+    heads: tuple[tuple[str, str], ...] = ()
+    is_move: bool = False
+    contents: "HeldContents"
+
+    def diff(self, path: str, *, is_merged: bool = False) -> str:
+        """Returns the diff that the restore would make to a file; empty when it is not text. Blocks."""
+        step = next((step for step in self.steps if step.row.path == path), None)
+        if step is None:
+            raise UserError(f"{path} is not part of this restore.")
+        return diff_of(step, self.contents, is_merged=is_merged)
+
+    @property
+    def rows(self) -> tuple[RestoreFileRow, ...]:
+        return tuple(step.row for step in self.steps)
+
+    @property
+    def digest(self) -> str:
+        """A hash that differs when any planned change differs."""
+        whole = hashlib.sha256(repr((self.target.entry_id, self.target.undoes)).encode())
+        for step in self.steps:
+            now = step.now.image.identity if step.now.image else None
+            wanted = step.wanted.identity if step.wanted else None
+            whole.update(repr((step.name, step.row.state, now, wanted)).encode("utf-8", "surrogatepass"))
+        return whole.hexdigest()[:16]
+
+    @property
+    def added(self) -> int:
+        return sum(row.added for row in self.rows if row.choice != "keep")
+
+    @property
+    def removed(self) -> int:
+        return sum(row.removed for row in self.rows if row.choice != "keep")
+
+
+class HeldContents:
+    """The content store together with the size limit of stored files."""
+
+    def __init__(self, store: BlobStore, limit: Callable[[], int]) -> None:
+        """`limit` returns the size of the largest stored file in bytes; called each time, since the
+        setting may change."""
+        self.store = store
+        self._limit = limit
+
+    @property
+    def max_bytes(self) -> int:
+        return self._limit()
+
+
+def make_plan(
+    path: TreePath,
+    target: RestoreTarget,
+    *,
+    origin: str | None,
+    root: Path,
+    contents: HeldContents,
+    is_move: bool = False,
+) -> RestorePlan:
+    """Compares every file of the path with the disk and returns the plan. Blocks."""
+    real: dict[str, str] = {}
+    counts = len(path.files) <= _MAX_COUNTED_FILES
+    alike = names_differing_in_case(history.name for history in path.files)
+    _free_folders(path.files, root)
+    freed = frozenset(
+        folder for history in path.files if history.wanted is None for folder in history.folders
+    )
+    gone = _links_that_go(path.files, root, contents, real)
+    steps = [
+        _step(
+            history,
+            root,
+            contents,
+            real,
+            counts=counts,
+            is_exact=history.name in alike,
+            freed=freed,
+            gone=gone,
+        )
+        for history in path.files
+    ]
+    steps = [step for step in steps if step.row.state != "same"]
+    steps = _with_full_folders(steps)
+    steps = _with_renames(steps)
+    unheld = {one.path: one.why for one in path.unheld}
+    steps = [_with_doubt(step, unheld.get(step.row.path)) for step in steps]
+    known = {step.row.path for step in steps}
+    steps += [
+        RestoreStep(
+            row=RestoreFileRow(path=one.path, state="unheld", deed="stays", why=one.why), name=one.path
+        )
+        for one in path.unheld
+        if one.path not in known
+    ]
+    return RestorePlan(
+        target=target,
+        origin=origin,
+        steps=tuple(steps),
+        heads=path.heads,
+        is_move=is_move,
+        contents=contents,
+    )
+
+
+def _free_folders(files: tuple[FileHistory, ...], root: Path) -> None:
+    """Where a file replaces a folder, also plans the removal of the folders below it."""
+    coming = {history.name for history in files if history.wanted is not None}
+    for history in files:
+        if history.wanted is not None:
+            continue
+        above = _folders_above(history.name)
+        at = next((place for place, name in enumerate(above) if name in coming), None)
+        if at is not None:
+            gone = (os.path.join(root, name) for name in above[at:])  # noqa: PTH118  (an absolute name stays)
+            history.folders = tuple(dict.fromkeys((*history.folders, *gone)))
+
+
+def _links_that_go(
+    files: tuple[FileHistory, ...], root: Path, contents: HeldContents, real: dict[str, str]
+) -> frozenset[str]:
+    """Returns links that the restore removes; folders replace them, with their former files."""
+    found: list[str] = []
+    for history in files:
+        expected = history.expected
+        if history.wanted is not None or expected is None or expected.kind != "link":
+            continue
+        try:
+            place = place_of(root, history.name, real)
+            now = read_disk_state(place, contents.max_bytes).image
+        except UnsupportedFile:
+            continue
+        if len(history.segments) == 1 and is_same(now, expected):
+            found.append(place)
+    return frozenset(found)
+
+
+def _with_full_folders(steps: list[RestoreStep]) -> list[RestoreStep]:
+    """Refuses to remove or replace folders that hold other files."""
+    going = {step.place for step in steps if step.wanted is None and step.row.state == "ready"}
+    going.update(
+        folder for step in steps if step.wanted is None and step.history for folder in step.history.folders
+    )
+    return [
+        _with_row(step, state="refused", deed="stays", choice="keep", why="it now contains other files")
+        if step.now.image is not None
+        and step.now.image.kind == "folder"
+        and not _will_be_empty(step.place, going)
+        else step
+        for step in steps
+    ]
+
+
+def _will_be_empty(folder: str, going: set[str]) -> bool:
+    try:
+        return all(f"{folder}/{name}" in going for name in os.listdir(folder))  # noqa: PTH208  (as above)
+    except OSError:
+        return False
+
+
+def _folders_above(name: str) -> list[str]:
+    """Returns the parent folders of a name, outermost first."""
+    parts = name.split("/")
+    return ["/".join(parts[:end]) for end in range(1, len(parts))]
+
+
+def _step(
+    history: FileHistory,
+    root: Path,
+    contents: HeldContents,
+    real: dict[str, str],
+    *,
+    counts: bool,
+    is_exact: bool,
+    freed: frozenset[str],
+    gone: frozenset[str],
+) -> RestoreStep:
+    """Plans one file. `freed`: folders that will have been removed; `gone`: links that will."""
+    path, by = display_path(history.name), change_sources_text(history.by)
+    try:
+        why = guarded_file_reason(root, history.name)
+        if why and not contents.store.has_changed(f"{root / history.name}"):
+            raise UnsupportedFile(f"{why}, and no session on this machine changed it")
+        place = place_of(root, history.name, real, gone)
+        is_there = not is_exact or real_spelling_below(str(root), history.name) == history.name
+        is_freed = place in freed and os.path.isdir(place)  # noqa: PTH112  (as above)
+        is_there = is_there and not is_freed
+        is_there = is_there and not is_below(place, gone)
+        now = (
+            read_disk_state(place, contents.max_bytes, takes_folder=history.has_folder)
+            if is_there
+            else FileOnDisk()
+        )
+    except UnsupportedFile as problem:
+        return RestoreStep(
+            row=RestoreFileRow(path=path, state="refused", deed="stays", why=str(problem), by=by),
+            name=history.name,
+        )
+    wanted = history.wanted
+    step = RestoreStep(
+        row=RestoreFileRow(path=path, state="ready", deed="", by=by), name=history.name, place=place, now=now
+    )
+    step = msgspec.structs.replace(step, wanted=wanted, history=history)
+    if is_same(now.image, wanted):
+        return _with_row(step, state="same", deed="stays")
+    if wanted is not None and wanted.hash and not contents.store.has(wanted.hash):
+        return _with_row(step, state="unheld", deed="stays", why="its content is no longer stored")
+    added, removed = count_lines(step, contents) if counts else (0, 0)
+    now = msgspec.structs.replace(now, data=None)  # of many files that is much, and it may change
+    step = msgspec.structs.replace(step, now=now)
+    step = _with_row(step, deed=_deed(now.image, wanted), added=added, removed=removed)
+    expected = history.expected
+    was_folder = is_freed and expected is not None and expected.kind == "folder"
+    if len(history.segments) == 1 and (was_folder or is_same(now.image, expected)):
+        return _with_row(step, choice="restore")
+    return _with_row(
+        step,
+        state="conflict",
+        why=_conflict(history, now.image),
+        can_merge=merged_content(step, contents) is not None,
+    )
+
+
+def guarded_file_reason(root: Path, name: str) -> str:
+    """Returns why a file is restored only if a session on this machine changed it; empty for files without
+    that rule."""
+    if name.startswith("/"):
+        return "it is outside the session's folder"
+    place = os.path.normpath(f"{root}/{name}")
+    return delayed_run_reason(place, os.path.expanduser("~")) or ""  # noqa: PTH111  (as above)
+
+
+def _with_doubt(step: RestoreStep, why: str | None) -> RestoreStep:
+    """Makes a step a conflict when some change of its file is unknown."""
+    if why is None or step.row.state != "ready":
+        return step
+    return _with_row(
+        step, state="conflict", choice="keep", why=f"some of its changes are not recorded: {why}"
+    )
+
+
+def _with_row(step: RestoreStep, **said: object) -> RestoreStep:
+    return msgspec.structs.replace(step, row=msgspec.structs.replace(step.row, **said))
+
+
+def _conflict(history: FileHistory, now: FileImage | None) -> str:
+    if now is None:
+        return "you deleted it since"
+    if history.expected is None:
+        return "you created it since"
+    if is_same(now, history.expected):
+        return "you changed it in between"
+    return "you changed it since"
+
+
+def _deed(now: FileImage | None, wanted: FileImage | None) -> str:
+    if wanted is None:
+        return "is removed"
+    if now is None:
+        return "comes back"
+    if now.kind == wanted.kind and now.hash == wanted.hash:
+        return f"mode {now.mode:o} → {wanted.mode:o}"
+    if wanted.kind != now.kind:
+        return f"will be a {wanted.kind} again"
+    return "changes" if now.kind == "file" else "will point to its old target"
+
+
+def change_sources_text(by: Sequence[str]) -> str:
+    """Returns what had changed a file, each label once: `write, 2 × edit`."""
+    return ", ".join(one if count == 1 else f"{count} × {one}" for one, count in Counter(by).items())
+
+
+def _with_renames(steps: list[RestoreStep]) -> list[RestoreStep]:
+    """Adds remarks to a removal and a restoration of the same content: together they undo a rename."""
+    leaving = {
+        step.now.image.hash: step
+        for step in steps
+        if step.wanted is None
+        and step.now.image is not None
+        and step.now.image.size
+        and step.row.state == "ready"
+    }
+    renamed: dict[str, str] = {}
+    for step in steps:
+        if step.wanted is not None and step.now.image is None and step.wanted.hash in leaving:
+            renamed[leaving[step.wanted.hash].row.path] = step.row.path
+    backwards = {new: old for old, new in renamed.items()}
+    return [
+        _with_row(step, why=f"will be renamed back to {renamed[step.row.path]}")
+        if step.row.path in renamed
+        else _with_row(step, why=f"was renamed to {backwards[step.row.path]}")
+        if step.row.path in backwards and not step.row.why
+        else step
+        for step in steps
+    ]
+
+
+def count_lines(step: RestoreStep, contents: HeldContents) -> tuple[int, int]:
+    """Returns the numbers of added and removed lines, where both sides are text and not too large."""
+    texts = _texts(step, contents)
+    if texts is None or texts[0] == texts[1]:
+        return 0, 0
+    diff = diff_texts(step.row.path, *texts)
+    return diff.added, diff.removed
+
+
+def diff_of(step: RestoreStep, contents: HeldContents, *, is_merged: bool = False) -> str:
+    """Returns the unified diff from the present file to the restored one; empty when there is none."""
+    texts = _texts(step, contents)
+    if texts is None:
+        return ""
+    wanted = merged_content(step, contents) if is_merged else None
+    then = texts[1] if wanted is None else wanted.decode("utf-8")
+    return diff_texts(step.row.path, texts[0], then).patch
+
+
+def _texts(step: RestoreStep, contents: HeldContents) -> tuple[str, str] | None:
+    now = _content(step.now.image, step, contents)
+    then = _content(step.wanted, step, contents)
+    if now is None or then is None:
+        return None
+    before, after = decode_text(now), decode_text(then)
+    return None if before is None or after is None else (before, after)
+
+
+def _content(image: FileImage | None, step: RestoreStep, contents: HeldContents) -> bytes | None:
+    """Returns the content of an image: the present one from the disk, others from the store."""
+    if image is None:
+        return b""
+    if image.kind != "file" or image.size > _MAX_DIFF_BYTES:
+        return None
+    try:
+        if image is step.now.image:
+            if step.now.data is not None:
+                return step.now.data
+            found = read_disk_state(step.place, contents.max_bytes)
+            return found.data if found.image is not None and found.image.hash == image.hash else None
+        return contents.store.get(image.hash)
+    except (MissingContent, UnsupportedFile):
+        return None
+
+
+def merged_content(step: RestoreStep, contents: HeldContents) -> bytes | None:
+    """Returns the present file with the session's changes taken back; None where others changed the same
+    lines."""
+    if step.history is None or step.now.image is None or step.now.image.kind != "file":
+        return None
+    text = _text(_content(step.now.image, step, contents))
+    for segment in step.history.segments:
+        text = _merge_segment(text, step.now.image, segment, contents)
+        if text is None:
+            return None
+    return text.encode("utf-8") if text is not None else None
+
+
+def _merge_segment(
+    text: str | None, now: FileImage, segment: HistorySegment, contents: HeldContents
+) -> str | None:
+    if text is None or segment.expected is None or segment.wanted is None:
+        return None
+    if segment.expected.kind != "file" or segment.wanted.kind != "file":
+        return None
+    try:
+        base, other = (
+            _text(contents.store.get(segment.expected.hash)),
+            _text(contents.store.get(segment.wanted.hash)),
+        )
+    except MissingContent:
+        return None
+    return three_way_merge(base, text, other) if base is not None and other is not None else None
+
+
+def _text(data: bytes | None) -> str | None:
+    return None if data is None or len(data) > _MAX_DIFF_BYTES else decode_text(data)

@@ -43,7 +43,7 @@ class SessionOptions:
         self.ends_with_answer = ends_with_answer
         """Whether the program ends when its prompts are answered."""
         self._merge_seconds = MERGE_SECONDS if merges_deltas else 0
-        self._is_read_along = is_person_reading
+        self._is_person_reading = is_person_reading
 
     def interrupt_mode(self) -> InterruptMode:
         return self.effective_settings.settings.interaction.interrupt_mode
@@ -75,7 +75,7 @@ class SessionOptions:
             is_long_cache=settings.model.cache_retention == "long",
             thinking_budgets=msgspec.to_builtins(settings.model.thinking_budgets),
             merge_seconds=self._merge_seconds,
-            is_person_reading=self._is_read_along,
+            is_person_reading=self._is_person_reading,
         )
 
     @property

@@ -25,6 +25,7 @@ from app.mcp.server_errors import (
     ServerUnavailable,
     SessionEnded,
     SignInRequired,
+    validation_reason,
 )
 from app.mcp.server_manifest import Manifest, ServerIntroduction, manifest_of
 from app.mcp.stdio_process import ServerProcess, StdioTransport, StreamWithEnd, Transport
@@ -421,9 +422,9 @@ def to_server_error(problem: BaseException) -> ServerUnavailable:
     if isinstance(problem, ServerUnavailable):
         return problem
     if type(problem).__name__ == "ValidationError":
-        first = problem.errors()[0]  # pyright: ignore[reportAttributeAccessIssue]  (pydantic's, whose type comes late)
-        place = ".".join(map(str, first["loc"]))
-        return ServerUnavailable(f"its message does not follow the protocol: {place}: {first['msg']}"[:300])
+        return ServerUnavailable(
+            f"its message does not follow the protocol: {validation_reason(problem)}"[:300]
+        )
     if type(problem).__name__ == "MCPError":
         return ServerUnavailable(one_line(str(problem.args[1]))[:500])
     if type(problem).__name__ == "HTTPStatusError":

@@ -29,3 +29,10 @@ class CallTimedOut(UserError):
 
 class SessionEnded(ConnectionLost):
     """The server does not know the session any more, so the request was not carried out."""
+
+
+def validation_reason(problem: BaseException) -> str:
+    """Says what is wrong in a message that pydantic refused, and where."""
+    first = problem.errors()[0]  # pyright: ignore[reportAttributeAccessIssue]  (pydantic's, whose type comes late)
+    place = ".".join(map(str, first["loc"]))
+    return f"{place}: {first['msg']}" if place else first["msg"]

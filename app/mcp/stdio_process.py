@@ -8,12 +8,14 @@ joins lines without a limit.
 
 import asyncio
 import os
+import re
 from collections import deque
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 
 from app.mcp.server_context import ServerLog
+from app.mcp.server_errors import validation_reason
 from tools.operations import CommandLine, RunningProcess
 from tools.running.process import LocalProcesses, pipe
 
@@ -202,6 +204,8 @@ class _StderrProtocol(asyncio.Protocol):
 
 Transport = AbstractAsyncContextManager[Any]
 _MAX_NOISE_CHARS = 300
+_FIRST_ID = re.compile(rb'\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(?P<id>\d{1,18})\s*,')
+_LAST_ID = re.compile(rb'"id"\s*:\s*(?P<id>\d{1,18})\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$')
 
 
 class StdioTransport:
@@ -216,7 +220,12 @@ class StdioTransport:
     async def __call__(self) -> AsyncGenerator[Any]:
         import anyio  # noqa: PLC0415  (with the SDK)
         from mcp.shared.message import SessionMessage  # noqa: PLC0415  (as above)
-        from mcp_types import jsonrpc_message_adapter  # noqa: PLC0415  (as above)
+        from mcp_types import (  # noqa: PLC0415  (as above)
+            PARSE_ERROR,
+            ErrorData,
+            JSONRPCError,
+            jsonrpc_message_adapter,
+        )
 
         process = self.process
         told, heard = anyio.create_memory_object_stream[SessionMessage | Exception](0)
@@ -227,10 +236,14 @@ class StdioTransport:
                 while (line := await process.line()) is not None:
                     try:
                         message = jsonrpc_message_adapter.validate_json(line, by_name=False)
-                    except ValueError:
+                    except ValueError as problem:
                         noise = line[:_MAX_NOISE_CHARS].decode("utf-8", "replace")
                         process.log.note(f"[not of the protocol, on standard output] {noise}")
-                        continue
+                        if (number := _answered_request(line)) is None:
+                            continue
+                        reason = f"its answer cannot be read: {validation_reason(problem)}"
+                        error = ErrorData(code=PARSE_ERROR, message=reason)
+                        message = JSONRPCError(jsonrpc="2.0", id=number, error=error)
                     try:
                         await told.send(SessionMessage(message))
                     except (anyio.ClosedResourceError, anyio.BrokenResourceError):
@@ -255,6 +268,15 @@ class StdioTransport:
                 yield heard, said
             finally:
                 both.cancel_scope.cancel()
+
+
+def _answered_request(line: bytes) -> int | None:
+    """Returns the number of the request that an unreadable line answers, by the line's start and end."""
+    head, tail = line[:_MAX_NOISE_CHARS], line[-_MAX_NOISE_CHARS:]
+    if b'"method"' in head:
+        return None
+    found = _FIRST_ID.match(head) or _LAST_ID.search(tail)
+    return int(found["id"]) if found else None
 
 
 class StreamWithEnd:

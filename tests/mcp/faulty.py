@@ -52,7 +52,19 @@ def tools():
     first = {**TOOL, "description": about, "inputSchema": text, "annotations": {"readOnlyHint": True}}
     if renamed.is_set():
         first = {**first, "name": "repeat"}
-    names = ["slow", "structured", "image", "for_user", "fails", "big", "rename", "die", "ask", "roots"]
+    names = [
+        "slow",
+        "structured",
+        "image",
+        "for_user",
+        "fails",
+        "big",
+        "deep",
+        "rename",
+        "die",
+        "ask",
+        "roots",
+    ]
     return [first, *({**TOOL, "name": name, "inputSchema": number} for name in names)]
 
 
@@ -83,6 +95,11 @@ def call(number, name, arguments, token):
         answer(text("no such \x1b[31mthing\x1b[0m"), isError=True)
     elif name == "big":
         answer(text("x" * arguments["count"]))
+    elif name == "deep":
+        deep = "[" * arguments["count"] + "]" * arguments["count"]
+        with lock:
+            sys.stdout.write(f'{{"jsonrpc":"2.0","id":{number},"result":{{"content":[],"deep":{deep}}}}}\n')
+            sys.stdout.flush()
     elif name == "rename":
         renamed.set()
         for _ in range(5):

@@ -318,6 +318,13 @@ async def test_a_line_of_twenty_megabytes_is_an_answer_and_one_of_65_is_none(pla
     assert (await life.call("echo", {"text": "still here"}))["content"][0]["text"] == "still here"
 
 
+async def test_an_answer_that_is_nested_too_deeply_fails_the_call_at_once(place: Place):
+    life = place.life()
+    with pytest.raises(CallRefused, match="its answer cannot be read: Invalid JSON: recursion limit"):
+        await life.call("deep", {"count": 50_000})
+    assert (await life.call("echo", {"text": "still here"}))["content"][0]["text"] == "still here"
+
+
 async def test_a_refusal_is_in_the_servers_words(place: Place):
     life = place.life()
     with pytest.raises(CallRefused, match="docs: no such method"):

@@ -1,4 +1,5 @@
-"""Places where programs store keys: the permission gate asks before they are read, and the sandbox hides them.
+"""Places where programs store keys, and histories of what was typed: the permission gate asks before they are
+read, and the sandbox hides them.
 
 A row names the program that stores credentials there, and the manual that says so. Plain data;
 `app.permits.secret_files` checks paths against it, and `app.engine.sandbox.sandbox_places` hides the existing ones."""
@@ -178,6 +179,44 @@ KEY_PLACES: Final = (
     KeyPlace("Library/Application Support/com.operasoftware.Opera/", "Opera: user data directory"),
     KeyPlace("Library/Safari/", "Safari: databases"),
     KeyPlace("Library/Cookies/", "macOS: cookies of programs"),
+    # histories, which keep the keys that were typed
+    KeyPlace(".bash_history", "Bash: HISTFILE"),
+    KeyPlace(".bash_sessions/", "macOS: /etc/bashrc_Apple_Terminal, histories of sessions"),
+    KeyPlace(".zsh_history", "Zsh: HISTFILE, as set by macOS and Oh My Zsh"),
+    KeyPlace(".histfile", "Zsh: HISTFILE, as set by zsh-newuser-install"),
+    KeyPlace(".zhistory", "Zsh: HISTFILE, as set by Prezto and grml"),
+    KeyPlace(".zsh_sessions/", "macOS: /etc/zshrc_Apple_Terminal, histories of sessions"),
+    KeyPlace(".sh_history", "KornShell: ksh(1), HISTFILE"),
+    KeyPlace(".mksh_history", "mksh: HISTFILE"),
+    KeyPlace(".ash_history", "BusyBox ash: HISTFILE"),
+    KeyPlace(".history", "tcsh(1): histfile"),
+    KeyPlace(".local/share/fish/fish_history", "fish: history, fish_history"),
+    KeyPlace(".config/nushell/history.txt", "Nushell: history.file_format"),
+    KeyPlace(".config/nushell/history.sqlite3", "Nushell: history.file_format"),
+    KeyPlace(".local/share/powershell/PSReadLine/", "PSReadLine: HistorySavePath"),
+    KeyPlace(".local/share/atuin/", "Atuin: db_path and key_path"),
+    KeyPlace(".local/share/xonsh/history_json/", "xonsh: XONSH_HISTORY_FILE"),
+    KeyPlace(".psql_history", "psql: FILES, HISTFILE"),
+    KeyPlace(".mysql_history", "MySQL: mysql client logging, MYSQL_HISTFILE"),
+    KeyPlace(".mariadb_history", "MariaDB: mariadb client, MYSQL_HISTFILE"),
+    KeyPlace(".mycli-history", "mycli: history_file"),
+    KeyPlace(".config/pgcli/history", "pgcli: history_file"),
+    KeyPlace(".sqlite_history", "SQLite: sqlite3 shell, SQLITE_HISTORY"),
+    KeyPlace(".duckdb_history", "DuckDB: command line client, DUCKDB_HISTORY"),
+    KeyPlace(".rediscli_history", "redis-cli: REDISCLI_HISTFILE"),
+    KeyPlace(".dbshell", "MongoDB: mongo shell, FILES"),
+    KeyPlace(".mongodb/mongosh/mongosh_repl_history", "mongosh: configuration files, history"),
+    KeyPlace(".cassandra/cqlsh_history", "cqlsh: CQL_HISTORY"),
+    KeyPlace(".clickhouse-client-history", "ClickHouse: clickhouse-client, history_file"),
+    KeyPlace(".influx_history", "InfluxDB: influx shell, history"),
+    KeyPlace(".python_history", "Python: site, interactive configuration"),
+    KeyPlace(".ipython/profile_default/history.sqlite", "IPython: HistoryManager.hist_file"),
+    KeyPlace(".node_repl_history", "Node.js: NODE_REPL_HISTORY"),
+    KeyPlace(".irb_history", "Ruby: irb, history file"),
+    KeyPlace(".pry_history", "Pry: history file"),
+    KeyPlace(".local/share/pry/pry_history", "Pry: history file"),
+    KeyPlace(".php_history", "PHP: interactive shell"),
+    KeyPlace(".Rhistory", "R: savehistory, R_HISTFILE"),
     # wallets
     KeyPlace(".bitcoin/", "Bitcoin Core: data directory"),
     KeyPlace(".electrum/", "Electrum: wallets"),

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, get_args
 
 import msgspec
 
@@ -98,6 +98,12 @@ ShowCall = Callable[[Mapping[str, Any], ToolResult | None], Card]
 """Draws a call from its (possibly partial) arguments and its result, its progress result, or None."""
 
 
+ToolKind = Literal[
+    "read", "edit", "delete", "move", "search", "execute", "think", "fetch", "switch_mode", "other"
+]
+"""What an editor shows a call as; the words of the Agent Client Protocol."""
+
+
 class Tool(msgspec.Struct, frozen=True, kw_only=True):
     """A capability, defined once: how the model calls it, what it does, and how people see it."""
 
@@ -126,8 +132,15 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     do anything."""
     is_active: bool = True
     """Whether the tool is active in a new session."""
+    kind: ToolKind = "other"
+    """What an editor shows a call as, usually by its icon; nothing is allowed or refused by it."""
     claim: str = ""
     """An unverified statement of an MCP server about the tool, shown to the user who is asked about a call."""
+
+    def __post_init__(self) -> None:
+        if self.kind not in get_args(ToolKind):
+            known = ", ".join(get_args(ToolKind))
+            raise ValueError(f"The tool {self.name} has the unknown kind {self.kind!r}; use one of: {known}")
 
     def effects_of(self, arguments: Any, context: ToolContext) -> Effects:
         """Returns the effects of a call with typed arguments. Runs in a thread. Raises `ToolError` for an

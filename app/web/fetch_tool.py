@@ -55,6 +55,7 @@ def fetch_tool(access: Callable[[], WebAccess]) -> Tool:
         schema=schema_of(FetchArguments),
         arguments=FetchArguments,
         effects=effects,
+        kind="fetch",
         prepare=alias_resolver(FetchArguments, {"uri": "url", "address": "url", "link": "url"}),
         run=run,
         show=_show,

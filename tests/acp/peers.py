@@ -79,6 +79,8 @@ class AcpClient:
         self.answer = answer
         self.updates: list[Mapping[str, Any]] = []
         """The updates of all sessions."""
+        self.told_before: list[Mapping[str, Any]] = []
+        """The updates that had come when the last request was answered."""
         self.asked: list[tuple[str, Mapping[str, Any]]] = []
         """The requests of bayou."""
         self.taken_back: list[Any] = []
@@ -183,6 +185,7 @@ class AcpClient:
 
     def _settle(self, message: Mapping[str, Any]) -> None:
         method, future = self._open.pop(message["id"])
+        self.told_before = list(self.updates)
         if "error" in message:
             check("Error", message["error"])
             if not future.done():

@@ -13,7 +13,7 @@ async def history(client: AcpClient, session: str, cwd: Path) -> list[object]:
     """The updates that `session/load` sends before it is answered."""
     client.updates.clear()
     await client.call("session/load", sessionId=session, cwd=str(cwd), mcpServers=[])
-    return list(client.updates)
+    return client.told_before
 
 
 async def continued(session: str, cwd: Path) -> tuple[int | None, str]:

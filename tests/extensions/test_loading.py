@@ -299,7 +299,7 @@ class Add(msgspec.Struct, frozen=True, kw_only=True):
 
 async def test_a_tool_from_a_function(load, scene: Scene):
     def mine(api: ExtensionApi):
-        @api.tool("add", "Adds", arguments=Add, snippet="Add numbers", is_read_only=True)
+        @api.tool("add", "Adds", arguments=Add, snippet="Add numbers", is_read_only=True, kind="think")
         async def add(arguments: Add, context):
             inner = await context.execute_tool("ls", {})
             return f"{arguments.left + arguments.right} {inner.text} {context.call.call_id}"
@@ -308,9 +308,15 @@ async def test_a_tool_from_a_function(load, scene: Scene):
     tool = scene.tools["add"]
     assert extensions.hooked.loaded[0].owner.startswith("extension:mine#")
     assert tool.schema["required"] == ["left"]
-    assert (tool.snippet, tool.is_read_only) == ("Add numbers", True)
+    assert (tool.snippet, tool.is_read_only, tool.kind) == ("Add numbers", True, "think")
     result = await tool.run(Add(left=1), ToolContext(call_id="c", cwd=scene.cwd))
     assert result.text == "2 Tool ls not found. Available tools: add c"
+
+
+async def test_a_tool_of_an_unknown_kind_is_refused_with_the_kinds_that_there_are(load, scene: Scene):
+    extensions = await load(lambda api: api.tool("odd", "x", kind="guess")(lambda arguments, context: "x"))
+    assert names(extensions) == []
+    assert "unknown kind 'guess'; use one of: read, edit" in extensions.hooked.problems[0].text
 
 
 async def test_a_tool_that_blocks_or_returns_nonsense_fails_alone(load, scene: Scene):

@@ -27,6 +27,7 @@ def test_each_tool_is_defined_once_and_in_full() -> None:
     assert [tool.name for tool in tools if not tool.is_active] == ["apply_patch", "ast_grep", "ast_edit"]
     for tool in tools:
         assert tool.description and tool.snippet and tool.arguments
+        assert tool.kind != "other"
     assert {tool.name for tool in tools if tool.is_read_only} == {
         "read",
         "grep",

@@ -141,6 +141,7 @@ def bash_tool(*, has_terminals: bool = True) -> Tool:
         schema={**schema, "properties": properties},
         arguments=BashArguments,
         effects=BashArguments.effects,
+        kind="execute",
         may_only_read=True,
         prepare=_prepare_arguments,
         run=_run,

@@ -47,6 +47,7 @@ def eval_tool() -> Tool:
         schema=schema_of(EvalArguments),
         arguments=EvalArguments,
         effects=EvalArguments.effects,
+        kind="execute",
         prepare=_prepare_arguments,
         run=_run,
         show=_show,

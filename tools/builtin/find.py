@@ -54,6 +54,7 @@ def find_tool() -> Tool:
         schema=schema_of(FindArguments),
         arguments=FindArguments,
         effects=FindArguments.effects,
+        kind="search",
         prepare=alias_resolver(
             FindArguments,
             FOLDER_ALIASES,

@@ -96,6 +96,7 @@ def grep_tool() -> Tool:
         schema=schema_of(GrepArguments),
         arguments=GrepArguments,
         effects=GrepArguments.effects,
+        kind="search",
         prepare=_resolve_aliases,
         run=_run,
         show=_show,

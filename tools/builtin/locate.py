@@ -55,6 +55,7 @@ def locate_tool() -> Tool:
         schema=schema_of(LocateArguments),
         arguments=LocateArguments,
         effects=LocateArguments.effects,
+        kind="search",
         run=ThreadedTool(_run),
         show=_show,
         snippet="Find where a symbol is, or the files a task is about",

@@ -39,6 +39,7 @@ def ls_tool() -> Tool:
         schema=schema_of(LsArguments),
         arguments=LsArguments,
         effects=LsArguments.effects,
+        kind="search",
         prepare=alias_resolver(
             LsArguments, PATH_ALIASES, FOLDER_ALIASES, dict.fromkeys(("head", "max_results"), "limit")
         ),

@@ -83,6 +83,7 @@ def read_tool() -> Tool:
         schema=schema_of(ReadArguments),
         arguments=ReadArguments,
         effects=ReadArguments.effects,
+        kind="read",
         prepare=_resolve_aliases,
         run=ThreadedTool(_run),
         show=_show,

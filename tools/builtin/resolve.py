@@ -42,6 +42,7 @@ def resolve_tool() -> Tool:
         schema=schema_of(ResolveArguments),
         arguments=ResolveArguments,
         effects=ResolveArguments.effects,
+        kind="edit",
         run=run_resolve,
         show=_show,
         snippet="Apply or discard staged changes",

@@ -55,6 +55,7 @@ def write_tool() -> Tool:
         schema=schema_of(WriteArguments),
         arguments=WriteArguments,
         effects=WriteArguments.effects,
+        kind="edit",
         prepare=_resolve_aliases,
         run=run_write,
         preview=_preview_diffs,

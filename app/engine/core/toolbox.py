@@ -9,7 +9,7 @@ import msgspec
 
 from app.values.content import ToolCall
 from app.values.messages import ToolDeclaration
-from tools.base import Tool, ToolContext, plain_card
+from tools.base import Tool, ToolContext, ToolKind, plain_card
 from tools.edits.named import EDITING_TOOLS
 from tools.effects import NO_EFFECTS, CallFiles, Effects
 from tools.files.paths import display_path
@@ -211,6 +211,11 @@ class Toolbox:
         """Returns the active tools, the aliases that models use by habit, and the unlisted tools."""
         told, reached = self._state().callable, self._reached()
         return CallableTools(told, reached) if reached else told
+
+    def kind_of(self, name: str) -> ToolKind:
+        """Returns what an editor shows calls of this name as; `other` without such a tool."""
+        tool = self._all.get(name) or self.callable().get(name)
+        return tool.kind if tool is not None else "other"
 
     def effects_of(self, name: str, arguments: Mapping[str, Any]) -> Effects | None:
         """Returns what a call would touch; None: there is no such tool, or the arguments do not fit. Reads

@@ -18,7 +18,7 @@ from app.engine.core.user_questions import ApprovalReply
 from app.engine.permissions.gate_question import DENY, ONCE
 from app.engine.session import Session
 from app.modes.acp.blocks import text_block
-from app.modes.acp.calls import KINDS, Content, fenced, locations_of, title_of, tool_content
+from app.modes.acp.calls import Content, fenced, locations_of, title_of, tool_content
 from app.modes.acp.client import Client
 from app.modes.acp.forms import answers_of, form_request
 from app.modes.acp.updates import Update
@@ -107,7 +107,7 @@ class Questions:
             ToolCallUpdate(
                 tool_call_id=call.id,
                 title=title_of(self._session, call),
-                kind=KINDS.get(call.name, "other"),
+                kind=self._session.tools.kind_of(call.name),
                 status="pending",
                 content=await self._whole(call, approval),
                 locations=locations_of(self._session, call),

@@ -16,7 +16,6 @@ from acp.schema import (
     ToolCallProgress,
     ToolCallStart,
     ToolCallStatus,
-    ToolKind,
 )
 
 from app.agent.tool_results import result_from_outcome
@@ -27,26 +26,11 @@ from app.values.codec import encode_json
 from app.values.content import Text, ToolCall, UserContent
 from app.values.events import ToolExecutionEnd, ToolExecutionStart, ToolExecutionUpdate
 from app.values.messages import ToolResultMessage
+from tools.base import ToolKind
 from tools.patterns import late
 from tools.results import Card, ToolResult
 from tools.text import one_line
 
-KINDS: Mapping[str, ToolKind] = {
-    "read": "read",
-    "edit": "edit",
-    "write": "edit",
-    "ast_edit": "edit",
-    "resolve": "edit",
-    "grep": "search",
-    "find": "search",
-    "ls": "search",
-    "ast_grep": "search",
-    "locate": "search",
-    "bash": "execute",
-    "eval": "execute",
-    "todo": "think",
-    "propose_plan": "think",
-}
 MAX_OUTPUT = 50_000
 """Characters of a result that the client is shown; of a command, its last ones."""
 _MAX_DIFF_BYTES = 1 << 20
@@ -92,7 +76,7 @@ class ToolCalls:
                 session_update="tool_call",
                 tool_call_id=call_id,
                 title=name,
-                kind=KINDS.get(name, "other"),
+                kind=self._session.tools.kind_of(name),
                 status="pending",
             )
         )
@@ -134,10 +118,11 @@ class ToolCalls:
         if known is None or now < known.told_at + _UPDATE_SECONDS:
             return
         known.told_at = now
-        if self._has_terminals and KINDS.get(event.tool_name) == "execute":
+        kind = self._session.tools.kind_of(event.tool_name)
+        if self._has_terminals and kind == "execute":
             self._tell_output(known, _text_of(event.partial_result.content))
             return
-        content = output_content(event.tool_name, event.partial_result.content)
+        content = output_content(kind, event.partial_result.content)
         self._send(_progress(event.tool_call_id, status="in_progress", content=content))
 
     def _ended(self, event: ToolExecutionEnd) -> None:
@@ -145,13 +130,14 @@ class ToolCalls:
         if known is None:
             return
         call = known.call
-        if self._has_terminals and KINDS.get(call.name) == "execute":
+        kind = self._session.tools.kind_of(call.name)
+        if self._has_terminals and kind == "execute":
             self._tell_output(known, _text_of(event.result.content))
             exit_code = _exit_code(event.result.details, is_error=event.is_error)
             meta = {"terminal_exit": {"terminal_id": call.id, "exit_code": exit_code, "signal": None}}
             self._send(_progress(call.id, status=_ended(event.is_error), meta=meta))
             return
-        if KINDS.get(call.name) == "edit":
+        if kind == "edit":
             self._edits[call.id] = call
         result = result_from_outcome(event.result, is_error=event.is_error)
         self._send(
@@ -159,7 +145,7 @@ class ToolCalls:
                 call.id,
                 status=_ended(event.is_error),
                 title=title_of(self._session, call, result),
-                content=output_content(call.name, event.result.content, event.result.details),
+                content=output_content(kind, event.result.content, event.result.details),
                 locations=locations_of(self._session, call, event.result.details),
                 raw_output=_small(event.result.details),
             )
@@ -199,7 +185,7 @@ class ToolCalls:
         )
 
     def _terminal(self, call: ToolCall) -> dict[str, Any]:
-        if not self._has_terminals or KINDS.get(call.name) != "execute":
+        if not self._has_terminals or self._session.tools.kind_of(call.name) != "execute":
             return {}
         return {"terminal_info": {"terminal_id": call.id, "cwd": str(self._session.cwd)}}
 
@@ -231,7 +217,7 @@ def call_start(
         session_update="tool_call",
         tool_call_id=call.id,
         title=title_of(session, call, result),
-        kind=KINDS.get(call.name, "other"),
+        kind=session.tools.kind_of(call.name),
         status=status,
         locations=locations_of(session, call, result.details if result is not None else None),
         raw_input=call.arguments,
@@ -245,15 +231,16 @@ def stored_call(
     session: Session, call: ToolCall, message: ToolResultMessage, changes: Sequence[Change]
 ) -> ToolCallStart:
     """Returns a call of a stored conversation, in its last state."""
-    content = diffs_of(session, changes) if KINDS.get(call.name) == "edit" else []
-    content = content or output_content(call.name, message.content, message.details)
+    kind = session.tools.kind_of(call.name)
+    content = diffs_of(session, changes) if kind == "edit" else []
+    content = content or output_content(kind, message.content, message.details)
     result = result_from_outcome(message, is_error=message.is_error)
     return call_start(session, call, _ended(message.is_error), content=content, result=result)
 
 
 def title_of(session: Session, call: ToolCall, result: ToolResult | None = None) -> str:
     card: Card = session.tools.card(call, result)
-    if KINDS.get(call.name) == "execute" and card.subject:
+    if session.tools.kind_of(call.name) == "execute" and card.subject:
         return one_line(card.subject)[:_MAX_TITLE]
     return one_line(f"{card.title} {card.subject}").strip()[:_MAX_TITLE] or call.name
 
@@ -263,14 +250,13 @@ def locations_of(session: Session, call: ToolCall, details: Any = None) -> list[
     effects = session.tools.effects_of(call.name, call.arguments)
     if effects is None or not effects.paths:
         return None
-    line = _line_of(call, details)
+    line = _line_of(call, details, is_read=session.tools.kind_of(call.name) == "read")
     first, *others = effects.paths
     return [ToolCallLocation(path=first, line=line), *(ToolCallLocation(path=path) for path in others)]
 
 
-def output_content(name: str, content: Sequence[UserContent], details: Any = None) -> list[Content]:
+def output_content(kind: ToolKind, content: Sequence[UserContent], details: Any = None) -> list[Content]:
     """Returns a result as the client shows it: the patch of an edit, else its text and images."""
-    kind = KINDS.get(name, "other")
     patch = details.get("patch") if kind == "edit" and isinstance(details, Mapping) else None
     if isinstance(patch, str) and patch:
         return [tool_content(text_block(fenced(_shortened(patch), "diff")))]
@@ -365,8 +351,8 @@ def _shortened(text: str, *, is_end: bool = False) -> str:
     return f"{cut}\n{text[-MAX_OUTPUT:]}" if is_end else f"{text[:MAX_OUTPUT]}\n{cut}"
 
 
-def _line_of(call: ToolCall, details: Any) -> int | None:
-    line = call.arguments.get("offset") if KINDS.get(call.name) == "read" else None
+def _line_of(call: ToolCall, details: Any, *, is_read: bool) -> int | None:
+    line = call.arguments.get("offset") if is_read else None
     patch = details.get("patch") if isinstance(details, Mapping) else None
     if isinstance(patch, str):
         found = next((match for text in patch.splitlines() if (match := _FIRST_LINE.match(text))), None)

@@ -85,6 +85,7 @@ class LivingSession:
         """Whether no run is active, or the last one has only to end."""
         self._held: list[Update] | None = []
         """Updates that wait until the client knows the session; None from then on."""
+        self._releasing: asyncio.TimerHandle | None = None
         self._shown: tuple[str, bytes] | None = None
         """The mode and the options as the client knows them."""
         self._extended: ConnectedExtensions | None = None
@@ -153,7 +154,7 @@ class LivingSession:
 
     def introduce(self) -> None:
         """Tells commands, usage and problems, shortly after the answer that names the session."""
-        asyncio.get_running_loop().call_later(_FIRST_UPDATES_AFTER, self.release)
+        self._releasing = asyncio.get_running_loop().call_later(_FIRST_UPDATES_AFTER, self.release)
 
     def release(self) -> None:
         """Sends what was held back; from now on updates go out at once."""
@@ -309,7 +310,9 @@ class LivingSession:
         return self.session.abort()
 
     async def close(self) -> None:
-        """Ends the session; open prompts are answered as cancelled."""
+        """Ends the session; open prompts are answered as cancelled. Nothing more is told of it."""
+        if self._releasing is not None:
+            self._releasing.cancel()
         for taking in tuple(self._taking):
             taking.cancel()
         self._questions.dismiss()

@@ -221,7 +221,9 @@ async def bayou(
 
 
 @asynccontextmanager
-async def staged(*words: str, answer: Answer = refuse, **capabilities: Any) -> AsyncIterator[AcpClient]:
+async def scripted_client(
+    *words: str, answer: Answer = refuse, **capabilities: Any
+) -> AsyncIterator[AcpClient]:
     """An initialised one, with the model of `modes/extensions/stage.py`."""
     async with bayou("-e", STAGE, *words, answer=answer) as client:
         await client.initialize(**capabilities)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.acp.peers import AcpError, bayou, staged
+from tests.acp.peers import AcpError, bayou, scripted_client
 
 BAD = (
     b"no json",
@@ -79,7 +79,7 @@ async def test_ten_thousand_bad_lines_are_each_answered(tmp_path: Path) -> None:
 async def test_a_prompt_of_fifty_megabytes_arrives_and_a_line_beyond_the_limit_is_refused(
     tmp_path: Path,
 ) -> None:
-    async with staged() as client:
+    async with scripted_client() as client:
         session = await client.new(tmp_path)
         large = {"type": "image", "data": "A" * 50_000_000, "mimeType": "image/png"}
         assert await client.prompt(session, "words 3", large) == "end_turn"

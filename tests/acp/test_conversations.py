@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.acp.peers import AcpError, bayou, staged
+from tests.acp.peers import AcpError, bayou, scripted_client
 
 
 async def test_a_session_is_made_asked_and_answers_in_pieces(tmp_path: Path) -> None:
-    async with staged() as client:
+    async with scripted_client() as client:
         session = await client.new(tmp_path)
         assert await client.prompt(session, "words 300") == "end_turn"
         assert client.text().split() == [f"word{index}" for index in range(300)]
@@ -34,7 +34,7 @@ async def test_a_tool_call_goes_from_pending_to_completed_with_its_file_and_its_
 
 
 async def test_a_cancelled_prompt_is_answered_as_cancelled_and_the_session_goes_on(tmp_path: Path) -> None:
-    async with staged() as client:
+    async with scripted_client() as client:
         session = await client.new(tmp_path)
         waiting = asyncio.ensure_future(client.prompt(session, "hang"))
         await client.until(lambda: "I begin." in client.text())
@@ -45,7 +45,7 @@ async def test_a_cancelled_prompt_is_answered_as_cancelled_and_the_session_goes_
 
 
 async def test_a_failed_answer_is_an_error_with_the_providers_words(tmp_path: Path) -> None:
-    async with staged() as client:
+    async with scripted_client() as client:
         session = await client.new(tmp_path)
         with pytest.raises(AcpError) as failed:
             await client.prompt(session, "fail-here")
@@ -55,12 +55,12 @@ async def test_a_failed_answer_is_an_error_with_the_providers_words(tmp_path: Pa
 
 
 async def test_an_answer_that_was_cut_off_says_so(tmp_path: Path) -> None:
-    async with staged() as client:
+    async with scripted_client() as client:
         assert await client.prompt(await client.new(tmp_path), "cut") == "max_tokens"
 
 
 async def test_a_second_prompt_waits_behind_the_first_and_each_has_its_own_end(tmp_path: Path) -> None:
-    async with staged() as client:
+    async with scripted_client() as client:
         session = await client.new(tmp_path)
         order: list[str] = []
 
@@ -76,7 +76,7 @@ async def test_a_second_prompt_waits_behind_the_first_and_each_has_its_own_end(t
 
 
 async def test_cancelling_answers_what_was_queued_too_and_drops_it(tmp_path: Path) -> None:
-    async with staged() as client:
+    async with scripted_client() as client:
         session = await client.new(tmp_path)
         first, second = (
             asyncio.ensure_future(client.prompt(session, "hang")),

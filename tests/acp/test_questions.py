@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tests.acp.peers import AcpClient, bayou, choosing, staged
+from tests.acp.peers import AcpClient, bayou, choosing, scripted_client
 
 
 async def asked_in(client: AcpClient) -> Mapping[str, Any]:
@@ -80,9 +80,9 @@ async def test_questions_of_extensions_are_forms_where_the_client_has_them(tmp_p
         value = field["oneOf"][1]["const"] if "oneOf" in field else "typed"
         return {"action": "accept", "content": {name: value}}
 
-    async with staged(answer=fill_in, elicitation={"form": {}}) as client:
+    async with scripted_client(answer=fill_in, elicitation={"form": {}}) as client:
         assert await client.prompt(await client.new(tmp_path), "/ask") == "end_turn"
         assert "b True typed typed" in client.text()
-    async with staged(answer=fill_in) as client:
+    async with scripted_client(answer=fill_in) as client:
         assert await client.prompt(await client.new(tmp_path), "/ask") == "end_turn"
         assert "a True None None" in client.text(), "a choice can be asked as a permission, a text cannot"

@@ -14,7 +14,7 @@ from app.values.codec import encode
 from app.values.content import ToolCall
 from app.values.events import AgentEnd, Event, ToolExecutionEnd, ToolExecutionStart
 from app.values.messages import AssistantMessage
-from tests.agent.stage import Stage, echo, plain, tool
+from tests.agent.scripted_loop import ScriptedLoop, echo, plain, tool
 from tools.base import ToolContext, ToolError
 from tools.results import ImagePart, TextPart, ToolResult, text_result
 
@@ -24,9 +24,9 @@ class Unspeakable(Exception):
         raise RuntimeError("no words")
 
 
-async def one_call(run: Any, **ports: Any) -> Stage:
+async def one_call(run: Any, **ports: Any) -> ScriptedLoop:
     """A turn with one call of a tool that does `run`, and a turn that ends it."""
-    stage = Stage(call("odd"), say("I see"), tools=[tool("odd", run)], **ports)
+    stage = ScriptedLoop(call("odd"), say("I see"), tools=[tool("odd", run)], **ports)
     async with asyncio.timeout(10):
         await stage.run("go")
     assert plain(stage.conversation[-1]) == "I see", "the run went on to its end"
@@ -105,7 +105,7 @@ async def test_progress_right_before_the_end_does_not_end_a_call_twice(mode: Any
         context.progress(text_result("almost"))
         return text_result("done")
 
-    stage = Stage(
+    stage = ScriptedLoop(
         call("hasty") + call("hasty") + call("echo"),
         say("ok"),
         tools=[tool("hasty", hasty, mode=mode), echo()],
@@ -134,7 +134,7 @@ async def test_progress_after_a_cancelled_end_is_heard_by_nobody() -> None:
         has_written.set()
         return text_result("too late")
 
-    stage = Stage(call("stubborn"), tools=[tool("stubborn", stubborn)])
+    stage = ScriptedLoop(call("stubborn"), tools=[tool("stubborn", stubborn)])
     await stage.run("go")
     count = len(stage.events)
     may_write.set()
@@ -152,7 +152,7 @@ async def test_a_call_that_is_stopped_before_it_began_is_answered_at_once() -> N
         ran.append("ran")
         return text_result("ran")
 
-    stage = Stage(call("late"), tools=[tool("late", late)])
+    stage = ScriptedLoop(call("late"), tools=[tool("late", late)])
     stage.ports = msgspec.structs.replace(stage.ports, unwind_seconds=3600)
 
     def stop(event: Event) -> None:
@@ -178,7 +178,7 @@ async def test_huge_arguments_are_passed_on_and_not_repeated_in_full_when_they_a
         seen.append(len(arguments["text"]))
         return text_result("ok")
 
-    stage = Stage(tools=[tool("measure", measure, schema=schema)])
+    stage = ScriptedLoop(tools=[tool("measure", measure, schema=schema)])
     message = AssistantMessage(
         content=(call("measure", "1", text=big, count=1) + call("measure", "2", text=big)).blocks
     )
@@ -195,7 +195,7 @@ async def test_huge_arguments_are_passed_on_and_not_repeated_in_full_when_they_a
 
 @pytest.mark.parametrize("arguments", [[], "text", 5, None, True])
 async def test_arguments_that_are_no_object(arguments: Any) -> None:
-    stage = Stage(
+    stage = ScriptedLoop(
         ScriptedAnswer(blocks=(ToolCall(id="c", name="echo", arguments=arguments),)),
         say("ok"),
         tools=[echo()],
@@ -209,7 +209,7 @@ async def test_a_preparation_that_fails_is_told_as_what_it_is() -> None:
     def prepare(raw: dict[str, Any]) -> dict[str, Any]:
         raise KeyError("path")
 
-    stage = Stage(call("echo"), say("ok"), tools=[echo(prepare=prepare)])
+    stage = ScriptedLoop(call("echo"), say("ok"), tools=[echo(prepare=prepare)])
     await stage.run("go")
     assert stage.result_texts == [
         "The arguments of echo could not be prepared: KeyError: 'path'. "
@@ -228,7 +228,7 @@ async def test_whatever_a_gate_raises_closes_it(problem: BaseException) -> None:
     async def gate(tool_call: ToolCall, arguments: dict[str, Any], parent_id: str | None) -> CallVerdict:
         raise problem
 
-    stage = Stage(call("echo"), say("ok"), tools=[echo()], before_tool=gate)
+    stage = ScriptedLoop(call("echo"), say("ok"), tools=[echo()], before_tool=gate)
     await stage.run("go")
     assert stage.results[0].is_error
     assert stage.result_texts[0].startswith("Tool execution was blocked: the check before it failed: ")
@@ -246,7 +246,7 @@ async def test_a_gate_may_change_arguments_but_not_into_wrong_ones() -> None:
     async def change(tool_call: ToolCall, arguments: dict[str, Any], parent_id: str | None) -> CallVerdict:
         return CallVerdict(arguments={"n": arguments["n"] + 1} if arguments["n"] < 5 else {"n": "many"})
 
-    stage = Stage(
+    stage = ScriptedLoop(
         call("note", n=1) + call("note", n=7),
         say("ok"),
         tools=[tool("note", note, schema=schema)],
@@ -270,7 +270,7 @@ async def test_a_gate_that_waits_for_a_person_ends_with_the_run() -> None:
             raise
         return CallVerdict()
 
-    stage = Stage(call("echo") + call("echo"), tools=[echo()], before_tool=gate)
+    stage = ScriptedLoop(call("echo") + call("echo"), tools=[echo()], before_tool=gate)
     async with asyncio.timeout(10):
         await stage.run("go")
     assert is_cancelled == [True]
@@ -283,7 +283,7 @@ async def test_a_gate_that_aborts_by_itself_may_return() -> None:
         stage.abort.set()
         return CallVerdict(is_blocked=True, reason="stopped by the gate")
 
-    stage = Stage(call("echo"), tools=[echo()], before_tool=gate)
+    stage = ScriptedLoop(call("echo"), tools=[echo()], before_tool=gate)
     await stage.run("go")
     await asyncio.sleep(0)  # nothing is left that would cancel the test
     assert stage.result_texts == ["stopped by the gate"]
@@ -301,7 +301,7 @@ async def test_a_gate_that_does_not_end_with_the_run_is_left_behind() -> None:
                 pass
         return CallVerdict()
 
-    stage = Stage(call("echo") + call("echo"), tools=[echo()], before_tool=gate)
+    stage = ScriptedLoop(call("echo") + call("echo"), tools=[echo()], before_tool=gate)
     async with asyncio.timeout(10):
         await stage.run("go")
     assert stage.result_texts == ["Operation aborted", "Operation aborted"]
@@ -309,7 +309,7 @@ async def test_a_gate_that_does_not_end_with_the_run_is_left_behind() -> None:
 
 
 async def test_a_fault_of_our_own_on_the_way_of_a_call_is_its_result() -> None:
-    stage = Stage(call("echo"), say("ok"), tools=[echo()])
+    stage = ScriptedLoop(call("echo"), say("ok"), tools=[echo()])
 
     def no_context(*_: Any) -> ToolContext:
         raise RuntimeError("no context")
@@ -327,7 +327,7 @@ async def test_a_hook_that_fails_behind_a_call_hides_nothing(problem: BaseExcept
     ) -> ToolResult:
         raise problem
 
-    stage = Stage(call("echo", text="a"), say("ok"), tools=[echo()], after_tool=after)
+    stage = ScriptedLoop(call("echo", text="a"), say("ok"), tools=[echo()], after_tool=after)
     async with asyncio.timeout(10):
         await stage.run("go")
     assert stage.result_texts == ["echo: a"]
@@ -340,7 +340,7 @@ async def test_a_hook_that_returns_nonsense_behind_a_call() -> None:
     ) -> Any:
         return None
 
-    stage = Stage(call("echo", text="a"), say("ok"), tools=[echo()], after_tool=after)
+    stage = ScriptedLoop(call("echo", text="a"), say("ok"), tools=[echo()], after_tool=after)
     await stage.run("go")
     assert stage.result_texts == ["Tool echo returned NoneType instead of a result"]
 
@@ -353,7 +353,7 @@ async def test_a_hook_behind_a_call_that_never_ends_is_left_behind_after_an_abor
         await asyncio.Event().wait()
         return result
 
-    stage = Stage(call("echo", text="a"), tools=[echo()], after_tool=after)
+    stage = ScriptedLoop(call("echo", text="a"), tools=[echo()], after_tool=after)
     async with asyncio.timeout(10):
         await stage.run("go")
     assert stage.result_texts == ["echo: a"]
@@ -368,7 +368,7 @@ async def test_hooks_behind_answer_and_turn_that_fail_are_told_and_passed_over()
     async def after_turn(outcome: TurnOutcome) -> bool:
         raise RuntimeError("turn broke")
 
-    stage = Stage(
+    stage = ScriptedLoop(
         call("echo"), say("ok"), tools=[echo()], seal=seal, after_turn=after_turn, report=told.append
     )
     await stage.run("go")
@@ -381,7 +381,7 @@ async def test_a_turn_hook_may_end_the_run() -> None:
     async def after_turn(outcome: TurnOutcome) -> bool:
         return bool(outcome.results)
 
-    stage = Stage(call("echo"), say("never"), tools=[echo()], after_turn=after_turn)
+    stage = ScriptedLoop(call("echo"), say("never"), tools=[echo()], after_turn=after_turn)
     await stage.run("go")
     assert stage.script.call_count == 1
     assert len(stage.all(AgentEnd)) == 1

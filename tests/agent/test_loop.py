@@ -23,7 +23,7 @@ from app.values.events import (
 )
 from app.values.messages import AssistantMessage, CustomMessage, user_message
 from app.values.stream import TextDelta
-from tests.agent.stage import Gate, Stage, echo, is_prompt, plain, tool
+from tests.agent.scripted_loop import BlockingTool, ScriptedLoop, echo, is_prompt, plain, tool
 from tools.base import ToolContext, ToolError
 from tools.results import ToolResult, text_result
 
@@ -33,7 +33,7 @@ def without_updates(kinds: list[str]) -> list[str]:
 
 
 async def test_a_plain_answer() -> None:
-    stage = Stage(say("Hello there."))
+    stage = ScriptedLoop(say("Hello there."))
 
     kinds = await stage.run("hi")
 
@@ -56,7 +56,7 @@ async def test_a_plain_answer() -> None:
 
 
 async def test_an_answer_starts_pending_and_empty() -> None:
-    stage = Stage(say("Hello"))
+    stage = ScriptedLoop(say("Hello"))
     await stage.run("hi")
     started = [event.message for event in stage.all(MessageStart)][-1]
     assert started.stop_reason == "pending"
@@ -64,8 +64,8 @@ async def test_an_answer_starts_pending_and_empty() -> None:
 
 
 async def test_two_parallel_calls_are_started_in_order_end_as_they_finish_and_are_told_in_order() -> None:
-    slow, fast = Gate("slow"), Gate("fast")
-    stage = Stage(call("slow") + call("fast"), say("done"), tools=[slow.tool, fast.tool])
+    slow, fast = BlockingTool("slow"), BlockingTool("fast")
+    stage = ScriptedLoop(call("slow") + call("fast"), say("done"), tools=[slow.tool, fast.tool])
 
     def let_go(event: Event) -> None:
         if isinstance(event, ToolExecutionEnd) and event.tool_name == "fast":
@@ -94,7 +94,7 @@ async def test_one_sequential_tool_makes_its_batch_sequential() -> None:
         running.remove(context.call_id)
         return text_result("ok")
 
-    stage = Stage(
+    stage = ScriptedLoop(
         call("a") + call("b") + call("a"),
         say("done"),
         tools=[tool("a", note), tool("b", note, mode="sequential")],
@@ -122,7 +122,7 @@ async def test_a_tool_can_never_take_the_loop_down(behaviour: Any, expected: str
             raise behaviour
         return behaviour
 
-    stage = Stage(call("odd"), say("I see"), tools=[tool("odd", odd)])
+    stage = ScriptedLoop(call("odd"), say("I see"), tools=[tool("odd", odd)])
     await stage.run("go")
     assert stage.result_texts == [expected]
     assert stage.results[0].is_error
@@ -130,7 +130,7 @@ async def test_a_tool_can_never_take_the_loop_down(behaviour: Any, expected: str
 
 
 async def test_an_unknown_tool_is_named_with_those_there_are() -> None:
-    stage = Stage(call("frobnicate"), say("ok"), tools=[echo()])
+    stage = ScriptedLoop(call("frobnicate"), say("ok"), tools=[echo()])
     await stage.run("go")
     assert stage.result_texts == ["Tool frobnicate not found. Available tools: echo"]
     assert stage.all(ToolExecutionEnd)[0].duration_ms is None
@@ -144,7 +144,7 @@ async def test_arguments_of_the_wrong_type_are_coerced_or_refused_with_words() -
         seen.append(arguments["count"])
         return text_result("counted")
 
-    stage = Stage(
+    stage = ScriptedLoop(
         call("count", count="5") + call("count", count="many") + call("count"),
         say("ok"),
         tools=[tool("count", count, schema=schema)],
@@ -160,7 +160,7 @@ async def test_arguments_that_are_not_json_are_answered_and_the_run_goes_on() ->
     broken = ScriptedAnswer(
         blocks=(ToolCall(id="c1", name="echo", arguments={}, arguments_error="Expecting ',' at 17"),)
     )
-    stage = Stage(broken, say("again"), tools=[echo()])
+    stage = ScriptedLoop(broken, say("again"), tools=[echo()])
     await stage.run("go")
     assert "not valid JSON: Expecting ',' at 17" in stage.result_texts[0]
 
@@ -175,7 +175,7 @@ async def test_a_blocked_call_does_not_run_and_tells_the_reason() -> None:
     async def refuse(call: ToolCall, arguments: dict[str, Any], parent_id: str | None) -> CallVerdict:
         return CallVerdict(is_blocked=True, reason="Not on a Friday.")
 
-    stage = Stage(call("deploy"), say("ok"), tools=[tool("deploy", run)], before_tool=refuse)
+    stage = ScriptedLoop(call("deploy"), say("ok"), tools=[tool("deploy", run)], before_tool=refuse)
     await stage.run("go")
     assert ran == []
     assert stage.result_texts == ["Not on a Friday."]
@@ -185,7 +185,7 @@ async def test_a_gate_that_fails_is_closed() -> None:
     async def broken(call: ToolCall, arguments: dict[str, Any], parent_id: str | None) -> CallVerdict:
         raise RuntimeError("gate fell over")
 
-    stage = Stage(call("echo"), say("ok"), tools=[echo()], before_tool=broken)
+    stage = ScriptedLoop(call("echo"), say("ok"), tools=[echo()], before_tool=broken)
     await stage.run("go")
     assert stage.results[0].is_error
     assert "gate fell over" in stage.result_texts[0]
@@ -193,7 +193,7 @@ async def test_a_gate_that_fails_is_closed() -> None:
 
 async def test_calls_of_a_truncated_answer_are_not_executed() -> None:
     cut = call("echo", text="a")
-    stage = Stage(ScriptedAnswer(blocks=cut.blocks, stop="length"), say("ok"), tools=[echo()])
+    stage = ScriptedLoop(ScriptedAnswer(blocks=cut.blocks, stop="length"), say("ok"), tools=[echo()])
     await stage.run("go")
     assert "hit the output token limit" in stage.result_texts[0]
 
@@ -202,17 +202,17 @@ async def test_the_run_ends_only_when_every_result_of_the_batch_says_so() -> Non
     async def end(arguments: dict[str, Any], context: ToolContext) -> ToolResult:
         return ToolResult(terminate=True)
 
-    both = Stage(call("end") + call("end"), say("never said"), tools=[tool("end", end)])
+    both = ScriptedLoop(call("end") + call("end"), say("never said"), tools=[tool("end", end)])
     await both.run("go")
     assert both.script.call_count == 1
 
-    mixed = Stage(call("end") + call("echo"), say("said"), tools=[tool("end", end), echo()])
+    mixed = ScriptedLoop(call("end") + call("echo"), say("said"), tools=[tool("end", end), echo()])
     await mixed.run("go")
     assert mixed.script.call_count == 2
 
 
 async def test_steering_is_delivered_after_the_batch_and_follow_ups_at_the_end() -> None:
-    stage = Stage(call("echo"), say("one"), say("two"), say("three"), tools=[echo()])
+    stage = ScriptedLoop(call("echo"), say("one"), say("two"), say("three"), tools=[echo()])
 
     def queue_once(event: Event) -> None:
         if isinstance(event, ToolExecutionStart):
@@ -226,13 +226,13 @@ async def test_steering_is_delivered_after_the_batch_and_follow_ups_at_the_end()
 
 
 async def test_queues_release_one_message_at_a_time_or_all() -> None:
-    one = Stage(say("1"), say("2"), say("3"))
+    one = ScriptedLoop(say("1"), say("2"), say("3"))
     for text in ("a", "b"):
         one.queues.add("follow_up", user_message(text))
     await one.run("go")
     assert one.script.call_count == 3
 
-    everything = Stage(say("1"), say("2"), queue_mode="all")
+    everything = ScriptedLoop(say("1"), say("2"), queue_mode="all")
     for text in ("a", "b"):
         everything.queues.add("follow_up", user_message(text))
     await everything.run("go")
@@ -240,8 +240,8 @@ async def test_queues_release_one_message_at_a_time_or_all() -> None:
 
 
 async def test_in_immediate_mode_steering_skips_the_rest_and_keeps_what_is_finished() -> None:
-    gate = Gate("gate")
-    stage = Stage(
+    gate = BlockingTool("gate")
+    stage = ScriptedLoop(
         call("echo", text="kept") + call("gate"),
         say("ok"),
         tools=[echo(), gate.tool],
@@ -260,7 +260,7 @@ async def test_in_immediate_mode_steering_skips_the_rest_and_keeps_what_is_finis
 
 
 async def test_in_immediate_mode_steering_while_the_model_speaks_skips_its_whole_batch() -> None:
-    stage = Stage(call("echo") + call("echo"), say("ok"), tools=[echo()], interrupt_mode="immediate")
+    stage = ScriptedLoop(call("echo") + call("echo"), say("ok"), tools=[echo()], interrupt_mode="immediate")
 
     def steer(event: Event) -> None:
         if isinstance(event, MessageUpdate) and not stage.queues.waiting("steering"):
@@ -272,7 +272,7 @@ async def test_in_immediate_mode_steering_while_the_model_speaks_skips_its_whole
 
 
 async def test_in_immediate_mode_steering_skips_what_a_sequential_batch_has_not_begun() -> None:
-    stage = Stage(
+    stage = ScriptedLoop(
         call("echo", text="first") + call("echo", text="second"),
         say("ok"),
         tools=[echo(mode="sequential")],
@@ -293,7 +293,7 @@ async def test_steering_outlives_a_batch_that_wants_to_end_the_run() -> None:
     async def end(arguments: dict[str, Any], context: ToolContext) -> ToolResult:
         return ToolResult(terminate=True)
 
-    stage = Stage(call("end"), say("heard"), tools=[tool("end", end)])
+    stage = ScriptedLoop(call("end"), say("heard"), tools=[tool("end", end)])
 
     def steer(event: Event) -> None:
         if isinstance(event, ToolExecutionStart):
@@ -305,8 +305,8 @@ async def test_steering_outlives_a_batch_that_wants_to_end_the_run() -> None:
 
 
 async def test_in_wait_mode_steering_leaves_running_calls_alone() -> None:
-    gate = Gate("gate")
-    stage = Stage(call("echo") + call("gate"), say("ok"), tools=[echo(), gate.tool])
+    gate = BlockingTool("gate")
+    stage = ScriptedLoop(call("echo") + call("gate"), say("ok"), tools=[echo(), gate.tool])
 
     def steer(event: Event) -> None:
         if isinstance(event, ToolExecutionEnd) and event.tool_name == "echo":
@@ -319,7 +319,7 @@ async def test_in_wait_mode_steering_leaves_running_calls_alone() -> None:
 
 
 async def test_asides_arrive_behind_the_results_in_call_order_with_the_same_request() -> None:
-    stage = Stage(call("echo", "c1") + call("echo", "c2"), say("ok"), tools=[echo()])
+    stage = ScriptedLoop(call("echo", "c1") + call("echo", "c2"), say("ok"), tools=[echo()])
 
     def add_asides(event: Event) -> None:
         if isinstance(event, ToolExecutionEnd):
@@ -343,14 +343,14 @@ async def test_progress_reaches_the_listener_and_stops_with_the_result() -> None
         await asyncio.sleep(0)
         return text_result("whole")
 
-    stage = Stage(call("chatty"), say("ok"), tools=[tool("chatty", chatty)])
+    stage = ScriptedLoop(call("chatty"), say("ok"), tools=[tool("chatty", chatty)])
     await stage.run("go")
     contexts[0].progress(text_result("too late"))
     assert [plain(event.partial_result) for event in stage.all(ToolExecutionUpdate)] == ["half"]
 
 
 async def test_abort_while_streaming_keeps_the_partial_text() -> None:
-    stage = Stage(say("word " * 200, gate=asyncio.Event()))
+    stage = ScriptedLoop(say("word " * 200, gate=asyncio.Event()))
 
     def stop(event: Event) -> None:
         if isinstance(event, MessageUpdate):
@@ -367,8 +367,8 @@ async def test_abort_while_streaming_keeps_the_partial_text() -> None:
 
 
 async def test_abort_during_tools_answers_every_call() -> None:
-    gate = Gate("gate")
-    stage = Stage(call("gate") + call("gate"), say("never"), tools=[gate.tool])
+    gate = BlockingTool("gate")
+    stage = ScriptedLoop(call("gate") + call("gate"), say("never"), tools=[gate.tool])
 
     def stop(event: Event) -> None:
         if len(stage.all(ToolExecutionStart)) == 2 and not stage.abort.is_set:
@@ -391,7 +391,7 @@ async def test_a_tool_that_never_ends_is_left_behind_after_an_abort() -> None:
                 context.progress(text_result("no"))
         return text_result("finally")
 
-    stage = Stage(call("stubborn"), say("never"), tools=[tool("stubborn", stubborn)])
+    stage = ScriptedLoop(call("stubborn"), say("never"), tools=[tool("stubborn", stubborn)])
 
     def stop(event: Event) -> None:
         if isinstance(event, ToolExecutionStart):
@@ -404,7 +404,7 @@ async def test_a_tool_that_never_ends_is_left_behind_after_an_abort() -> None:
 
 
 async def test_a_failed_request_ends_the_run_with_its_message() -> None:
-    stage = Stage(fail("overloaded"), will_retry=lambda message: True)
+    stage = ScriptedLoop(fail("overloaded"), will_retry=lambda message: True)
     await stage.run("go")
     ended = stage.all(AgentEnd)[0]
     assert ended.will_retry
@@ -412,7 +412,7 @@ async def test_a_failed_request_ends_the_run_with_its_message() -> None:
 
 
 async def test_resume_adds_no_message_and_needs_something_to_answer() -> None:
-    stage = Stage(say("hello"))
+    stage = ScriptedLoop(say("hello"))
     with pytest.raises(NothingToContinue, match="no messages"):
         await stage.resume()
     stage.conversation.append(user_message("hi"))
@@ -424,7 +424,7 @@ async def test_resume_adds_no_message_and_needs_something_to_answer() -> None:
 
 async def test_a_run_needs_a_message() -> None:
     with pytest.raises(NothingToContinue):
-        await Stage(say("x")).run()
+        await ScriptedLoop(say("x")).run()
 
 
 async def test_calls_without_an_id_or_with_the_same_one_are_told_apart() -> None:
@@ -434,14 +434,14 @@ async def test_calls_without_an_id_or_with_the_same_one_are_told_apart() -> None
             ToolCall(id="x", name="echo", arguments={"text": "2"}),
         )
     )
-    stage = Stage(same, say("ok"), tools=[echo()])
+    stage = ScriptedLoop(same, say("ok"), tools=[echo()])
     await stage.run("go")
     assert stage.result_texts == ["echo: 1", "echo: 2"]
     assert len({result.tool_call_id for result in stage.results}) == 2
 
 
 async def test_thinking_and_text_are_streamed_as_blocks_of_their_own() -> None:
-    stage = Stage(think("hmm") + say("well"))
+    stage = ScriptedLoop(think("hmm") + say("well"))
     await stage.run("go")
     last = stage.conversation[-1]
     assert isinstance(last, AssistantMessage)

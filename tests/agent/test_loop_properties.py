@@ -22,7 +22,7 @@ from app.values.events import (
     TurnEnd,
 )
 from app.values.messages import AssistantMessage, CustomMessage, ToolResultMessage, user_message
-from tests.agent.stage import Stage, plain, tool
+from tests.agent.scripted_loop import ScriptedLoop, plain, tool
 from tools.base import ToolContext, ToolError
 from tools.results import ToolResult, text_result
 
@@ -94,14 +94,14 @@ async def block(tool_call: ToolCall, arguments: dict[str, Any], parent_id: str |
 @settings(max_examples=150, deadline=None)
 @given(plans)
 def test_the_loops_promises(plan: dict[str, Any]) -> None:
-    stage = asyncio.run(play(plan))
+    stage = asyncio.run(harness(plan))
     check_grammar(stage.events)
     check_calls(stage)
     check_queues(stage, plan)
 
 
-async def play(plan: dict[str, Any]) -> Stage:
-    stage = Stage(
+async def harness(plan: dict[str, Any]) -> ScriptedLoop:
+    stage = ScriptedLoop(
         *answers(plan),
         tools=tools(plan),
         interrupt_mode=plan["mode"],
@@ -168,7 +168,7 @@ def check_grammar(events: list[Event]) -> None:
     assert not in_turn
 
 
-def check_calls(stage: Stage) -> None:
+def check_calls(stage: ScriptedLoop) -> None:
     """Every call of an answer that counts has exactly one result, right behind it, in call order."""
     messages = stage.conversation
     for index, message in enumerate(messages):
@@ -182,7 +182,7 @@ def check_calls(stage: Stage) -> None:
         assert [one.tool_call_id for one in event.tool_results] in ([], calls)
 
 
-def check_queues(stage: Stage, plan: dict[str, Any]) -> None:
+def check_queues(stage: ScriptedLoop, plan: dict[str, Any]) -> None:
     """Messages leave a queue in the order they came; none is lost, delivered or still waiting."""
     texts = [plain(message) for message in stage.conversation]
     for prefix, queue in (("steer", "steering"), ("follow", "follow_up")):

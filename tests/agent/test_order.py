@@ -11,14 +11,16 @@ from app.agent.hooks import CallVerdict
 from app.providers.scripted import ScriptedAnswer, call, say
 from app.values.content import ToolCall
 from app.values.events import Event, ToolExecutionEnd, ToolExecutionStart
-from tests.agent.stage import Gate, Stage
+from tests.agent.scripted_loop import BlockingTool, ScriptedLoop
 from tools.base import Tool, ToolContext
 from tools.registry import builtin_tools
 from tools.workspace import Workspace
 
 
-def stage_in(folder: Path, *answers: ScriptedAnswer, tools: tuple[Tool, ...] = (), **hooks: Any) -> Stage:
-    stage = Stage(*answers, tools=(*builtin_tools(), *tools), **hooks)
+def stage_in(
+    folder: Path, *answers: ScriptedAnswer, tools: tuple[Tool, ...] = (), **hooks: Any
+) -> ScriptedLoop:
+    stage = ScriptedLoop(*answers, tools=(*builtin_tools(), *tools), **hooks)
     workspace = Workspace(folder)
     stage.ports = msgspec.structs.replace(
         stage.ports,
@@ -70,7 +72,7 @@ async def test_a_read_before_a_change_reads_what_was_there(tmp_path: Path) -> No
 
 
 async def test_a_change_that_waits_for_nobody_does_not_wait(tmp_path: Path) -> None:
-    slow = Gate("slow")
+    slow = BlockingTool("slow")
     stage = stage_in(
         tmp_path, call("slow") + write("n.py", "x") + call("ls", path="."), say("done"), tools=(slow.tool,)
     )

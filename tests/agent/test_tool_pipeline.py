@@ -12,7 +12,7 @@ import pytest
 from app.agent.hooks import CallVerdict
 from app.agent.tool_pipeline import NoMasks, ParseCall
 from app.providers.scripted import call, say
-from tests.agent.stage import Stage, plain, tool
+from tests.agent.scripted_loop import ScriptedLoop, plain, tool
 from tools.base import Tool, ToolContext, ToolError
 from tools.results import ToolResult, text_result
 from tools.threads import StopFlag, ThreadedTool
@@ -55,8 +55,8 @@ class BrokenMasks(WatchedMasks):
         raise OSError("no key")
 
 
-async def played(made: Tool, masks: NoMasks | None = None) -> Stage:
-    stage = Stage(call("odd"), say("ok"), tools=[made])
+async def played(made: Tool, masks: NoMasks | None = None) -> ScriptedLoop:
+    stage = ScriptedLoop(call("odd"), say("ok"), tools=[made])
     stage.ports = msgspec.structs.replace(stage.ports, masks=masks or NoMasks())
     async with asyncio.timeout(10):
         await stage.run("go")
@@ -118,7 +118,7 @@ async def test_nobody_looks_at_what_a_thread_brings_behind_an_abort() -> None:
         while True:
             stop.check()
 
-    stage = Stage(call("odd"), tools=[tool("odd", ThreadedTool(work))])
+    stage = ScriptedLoop(call("odd"), tools=[tool("odd", ThreadedTool(work))])
     stage.ports = msgspec.structs.replace(stage.ports, masks=masks)
 
     async def abort() -> None:
@@ -147,7 +147,7 @@ async def test_a_call_is_given_what_counts_when_it_is_let_run(looks: bool) -> No
         seen.append(context.cwd)
         return text_result("done")
 
-    stage = Stage(call("odd"), say("ok"), tools=[tool("odd", run)])
+    stage = ScriptedLoop(call("odd"), say("ok"), tools=[tool("odd", run)])
     stage.ports = msgspec.structs.replace(
         stage.ports, gate=gate, tool_context=lambda call, _: ToolContext(call_id=call.id, cwd=folder[0])
     )

@@ -86,7 +86,7 @@ def test_pages_are_tested_without_the_application():
         f"{name(path)}: {node.module}"
         for path in sorted(here.glob("*.py"))
         for node in nodes(path, ast.ImportFrom)
-        if node.module in ("app.tui.app", "app.tui.register", "tests.tui.stage")
+        if node.module in ("app.tui.app", "app.tui.register", "tests.tui.scripted_app")
     }
     assert found == set(), "A page is handed what it takes, in a few words."
     tested = {

@@ -127,7 +127,7 @@ ON_THE_PAGE = (
     BEGIN
     + """
 from app.providers.scripted import call, say
-from tests.tui.stage import make_app, settled, submit
+from tests.tui.scripted_app import make_app, submit, wait_for_runs
 
 def run(use, *answers):
     async def main():
@@ -156,7 +156,7 @@ from app.values.messages import ToolResultMessage
 (project / ".env").write_text("KEY=1\\n")
 
 async def main():
-    assembled = assemble_session(Options(no_session=True), paths, {}, ends_with_answer=True)  # nobody can be asked
+    assembled = assemble_session(Options(no_session=True), paths, {}, ends_with_answer=True)  # there is no user to ask
     calls = call("count", path="log.txt") + call("count", path=".env")
     assembled.choice.set(Scripted([calls, say("done")]).register(assembled.registry))
     session = assembled.session
@@ -186,7 +186,7 @@ async def use(screen, pilot, seen):
     screen.session.subscribe(events.append)
     screen.session.settings.keep("todo.maxReminders", 1)
     await submit(screen, pilot, "go")
-    await settled(screen, pilot)
+    await wait_for_runs(screen, pilot)
     print(sum(isinstance(event, TodoReminder) for event in events))
     await submit(screen, pilot, "/settings")
     await pilot.press(*"maxreminders")
@@ -228,7 +228,7 @@ def test_an_event_is_seen_in_the_transcript(copy: Path, tmp_path: Path) -> None:
         + """
 async def use(screen, pilot, seen):
     await submit(screen, pilot, "go")
-    await settled(screen, pilot)
+    await wait_for_runs(screen, pilot)
     await seen("All 1 todos are closed.")
 
 plan = call("todo", op="set", phases=[{"name": "One", "tasks": ["sail"]}])

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.box.hands import BoxedHands
+from tests.box.boxed_commands import BoxedCommands
 from tests.box.ordinary import forbids_user_namespaces
 from tools.box.abilities import system_abilities
 from tools.box.places import CACHES
@@ -57,12 +57,12 @@ def project(home: Path, elsewhere: Path) -> Path:
 
 
 @pytest.fixture
-def boxed(home: Path, project: Path) -> Iterator[Callable[[ConfinementMethod], BoxedHands]]:
-    made: list[BoxedHands] = []
+def boxed(home: Path, project: Path) -> Iterator[Callable[[ConfinementMethod], BoxedCommands]]:
+    made: list[BoxedCommands] = []
 
-    def make(step: ConfinementMethod = "namespaces") -> BoxedHands:
+    def make(step: ConfinementMethod = "namespaces") -> BoxedCommands:
         skip_below(step)
-        made.append(BoxedHands(home, project, step))
+        made.append(BoxedCommands(home, project, step))
         return made[-1]
 
     yield make

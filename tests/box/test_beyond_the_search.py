@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from app.tui.status.status_lines import git_state
-from tests.box.test_set_aside import boxed_stage
-from tests.permits.test_gate import answered, results
+from tests.box.test_set_aside import boxed_session
+from tests.permits.test_gate import questions_asked, results
 
 MAKES = "import subprocess; subprocess.run(['sh', 'make.sh'])"
 PLANT = (
@@ -33,12 +33,12 @@ def git(folder: Path, *words: str) -> None:
 async def test_a_repository_that_the_index_links_to_is_named_wherever_it_lies(
     tmp_path: Path, before: str, where: str, told: str
 ) -> None:
-    play = boxed_stage(tmp_path, command=f'python3 -c "{MAKES}"')
-    project = play.session.cwd
+    harness = boxed_session(tmp_path, command=f'python3 -c "{MAKES}"')
+    project = harness.session.cwd
     await asyncio.to_thread(git, project, "init", "-q", "-b", "master")
     (project / "make.sh").write_text(f"{before}\nmkdir -p {where}\n{PLANT.format(where)}\n")
-    assert await answered(play) == []
-    text = results(play)[0]
+    assert await questions_asked(harness) == []
+    text = results(harness)[0]
     assert "made or changed" in text and f"{where}/.git/config" in text
     assert (LIMIT in text and told in text) if told else LIMIT not in text
     assert await git_state(project, home=tmp_path / "home", is_vouched=lambda: True) == "master*"

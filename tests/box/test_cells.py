@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.box.hands import BoxedHands
+from tests.box.boxed_commands import BoxedCommands
 from tools.kernel.calls import EvalRequest, Evaluation
 from tools.kernel.telling import eval_result
 from tools.workspace import Workspace
@@ -15,7 +15,7 @@ async def result(workspace: Workspace, code: str) -> str:
 
 
 async def test_files_that_run_later_are_moved_away_behind_the_cell_that_made_them(
-    boxed: Callable[..., BoxedHands], project: Path
+    boxed: Callable[..., BoxedCommands], project: Path
 ) -> None:
     workspace = boxed().workspace
     try:
@@ -30,7 +30,7 @@ async def test_files_that_run_later_are_moved_away_behind_the_cell_that_made_the
 
 
 async def test_a_kernel_begins_anew_where_keys_came_after_it(
-    boxed: Callable[..., BoxedHands], project: Path, home: Path
+    boxed: Callable[..., BoxedCommands], project: Path, home: Path
 ) -> None:
     workspace = boxed().workspace
     try:
@@ -44,7 +44,7 @@ async def test_a_kernel_begins_anew_where_keys_came_after_it(
 
 
 async def test_what_a_cell_changes_that_came_after_the_kernel_is_named(
-    boxed: Callable[..., BoxedHands], project: Path
+    boxed: Callable[..., BoxedCommands], project: Path
 ) -> None:
     workspace = boxed().workspace
     try:
@@ -58,10 +58,10 @@ async def test_what_a_cell_changes_that_came_after_the_kernel_is_named(
 
 
 async def test_a_shell_that_lasts_begins_anew_where_keys_came_after_it(
-    home: Path, project: Path, boxed: Callable[..., BoxedHands]
+    home: Path, project: Path, boxed: Callable[..., BoxedCommands]
 ) -> None:
     boxed()
-    hands = BoxedHands(home, project, "namespaces", is_persistent=True)
+    hands = BoxedCommands(home, project, "namespaces", is_persistent=True)
     try:
         await hands.outcome("x=1")
         assert "x is 1" in await hands.text("echo x is $x")

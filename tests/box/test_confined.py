@@ -9,11 +9,11 @@ import pytest
 
 from app.permits.permission_decisions import PermissionPolicy, decide_call
 from app.permits.shell.command_line import judge_command
+from tests.box.boxed_commands import BoxedCommands
 from tests.box.conftest import skip_below
-from tests.box.hands import BoxedHands
 from tests.permits.lists import PLACE
 
-Boxed = Callable[..., BoxedHands]
+Boxed = Callable[..., BoxedCommands]
 
 
 async def test_the_workspace_can_be_written_and_the_home_cannot(
@@ -101,7 +101,7 @@ async def test_a_shell_that_lasts_is_boxed_and_what_is_let_out_runs_beside_it(
     home: Path, project: Path, boxed: Boxed
 ) -> None:
     boxed()
-    hands = BoxedHands(home, project, "namespaces", is_persistent=True)
+    hands = BoxedCommands(home, project, "namespaces", is_persistent=True)
     try:
         hands.let_run("o", kind="outside")
         await hands.outcome("x=1; echo out > ~/b.txt")
@@ -117,7 +117,7 @@ async def test_a_shell_that_was_not_boxed_is_not_used_in_a_box(
     home: Path, project: Path, boxed: Boxed
 ) -> None:
     boxed()
-    hands = BoxedHands(home, project, "namespaces", is_persistent=True)
+    hands = BoxedCommands(home, project, "namespaces", is_persistent=True)
     try:
         hands.effective_settings.set("sandbox.mode", "off")
         await hands.outcome("echo out > ~/b.txt")
@@ -135,7 +135,7 @@ async def test_a_workspace_by_a_link_is_the_folder_that_it_leads_to(
     boxed()
     link = home / "link"
     link.symlink_to(project)
-    hands = BoxedHands(home, link, "namespaces")
+    hands = BoxedCommands(home, link, "namespaces")
     try:
         await hands.outcome("echo in > a.txt")
         assert (project / "a.txt").exists()
@@ -150,7 +150,7 @@ async def test_a_linked_work_tree_can_commit_and_protects_the_hooks_of_all(
     await first.outcome("git -c user.name=x -c user.email=x@y commit -q --allow-empty -m one")
     first.let_run("o", kind="outside")
     await first.outcome("git worktree add -q ../tree", "o")
-    hands = BoxedHands(home, home / "tree", "namespaces")
+    hands = BoxedCommands(home, home / "tree", "namespaces")
     try:
         text = await hands.text(
             "echo 1 > a; git add a && git -c user.name=x -c user.email=x@y commit -qm two; git log --oneline;"
@@ -173,7 +173,7 @@ async def test_the_setting_counts_at_the_next_command(name: str, boxed: Boxed, h
 async def test_a_workspace_in_shared_memory(home: Path, elsewhere: Path, boxed: Boxed) -> None:
     skip_below("namespaces")
     folder = Path(tempfile.mkdtemp(prefix="bayou-box-", dir="/dev/shm"))
-    hands = BoxedHands(home, folder, "namespaces")
+    hands = BoxedCommands(home, folder, "namespaces")
     try:
         text = await hands.text("echo in > a.txt; echo out > ~/b.txt; pwd")
         assert (folder / "a.txt").exists() and not (home / "b.txt").exists(), text
@@ -185,7 +185,7 @@ async def test_a_workspace_in_shared_memory(home: Path, elsewhere: Path, boxed: 
 async def test_the_home_as_the_workspace(home: Path, elsewhere: Path, boxed: Boxed) -> None:
     skip_below("namespaces")
     (home / ".bashrc").write_text("old")
-    hands = BoxedHands(home, home, "namespaces")
+    hands = BoxedCommands(home, home, "namespaces")
     try:
         text = await hands.text(
             "echo in > a.txt; echo evil >> .bashrc; cat .ssh/id_ed25519; echo k > .ssh/authorized_keys"
@@ -199,7 +199,7 @@ async def test_the_home_as_the_workspace(home: Path, elsewhere: Path, boxed: Box
 async def test_the_root_as_the_workspace(home: Path, elsewhere: Path, boxed: Boxed) -> None:
     """Everything is the workspace then; what the system is made of is protected, and so are keys."""
     skip_below("namespaces")
-    hands = BoxedHands(home, Path("/"), "namespaces")
+    hands = BoxedCommands(home, Path("/"), "namespaces")
     try:
         text = await hands.text(f"echo in > {home}/a.txt; touch /etc/evil /usr/evil; cat ~/.ssh/id_ed25519")
         assert (home / "a.txt").exists() and "a key" not in text, text
@@ -214,7 +214,7 @@ async def test_a_workspace_that_a_command_replaces_by_a_link_leads_nowhere(
     skip_below("namespaces")
     folder = elsewhere / "project"
     folder.mkdir()
-    hands = BoxedHands(home, folder, "namespaces")
+    hands = BoxedCommands(home, folder, "namespaces")
     try:
         await hands.outcome(f"cd {elsewhere} && mv project aside && ln -s {home} project")
         await hands.outcome("echo out > b.txt")

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.box.hands import BoxedHands
+from tests.box.boxed_commands import BoxedCommands
 from tests.tools.conftest import until
 from tools.box.git_copies import GitCopies
 
-Boxed = Callable[..., BoxedHands]
+Boxed = Callable[..., BoxedCommands]
 
 
 def git(folder: Path, *words: str) -> str:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.box.hands import BoxedHands
+from tests.box.boxed_commands import BoxedCommands
 from tests.box.users import USERS, BoxedUser, boxed_user
 
 EVIL = "[core]\\n\\tfsmonitor = ./evil.sh\\n"
@@ -195,7 +195,7 @@ def test_a_git_file_that_leads_elsewhere_in_the_project_is_held(user: BoxedUser)
     ],
 )
 async def test_a_new_repository_that_starts_programs_is_named(
-    boxed: Callable[..., BoxedHands], project: Path, attack: str, named: str
+    boxed: Callable[..., BoxedCommands], project: Path, attack: str, named: str
 ) -> None:
     (project / "evil.sh").write_text("#!/bin/sh\n")
     (project / "evil.sh").chmod(0o755)
@@ -203,12 +203,12 @@ async def test_a_new_repository_that_starts_programs_is_named(
     assert [path for path in outcome.planted if f"{project}/{named}" in path] != []
 
 
-async def test_a_new_repository_as_git_makes_it_is_not_named(boxed: Callable[..., BoxedHands]) -> None:
+async def test_a_new_repository_as_git_makes_it_is_not_named(boxed: Callable[..., BoxedCommands]) -> None:
     assert (await boxed().outcome("git init -q lib; echo 1 > lib/a")).planted == ()
 
 
 async def test_commands_that_a_waiting_rebase_would_run_are_named(
-    boxed: Callable[..., BoxedHands], project: Path
+    boxed: Callable[..., BoxedCommands], project: Path
 ) -> None:
     hands = boxed()
     state = project / ".git" / "rebase-merge"

@@ -8,46 +8,46 @@ import pytest
 from app.engine.permissions.permission_gate import ApprovalReply
 from app.providers.scripted import call, say
 from tests.box.conftest import skip_below
-from tests.permits.test_gate import answered, results, stage
+from tests.permits.test_gate import gated_session, questions_asked, results
 
 WRITES = "python3 -c \"import os; open(os.path.expanduser('~/notes/b.txt'), 'w')\""
 """Which nobody can tell before it runs."""
 
 
-def boxed_stage(folder: Path, monkeypatch: pytest.MonkeyPatch, *responses: Any, **more: Any) -> Any:
+def boxed_session(folder: Path, monkeypatch: pytest.MonkeyPatch, *responses: Any, **more: Any) -> Any:
     skip_below("namespaces")
     monkeypatch.setattr("app.engine.sandbox.sandbox_places.temporary_folders", lambda: ("/var/tmp",))
-    play = stage(folder, *responses, mode="auto-edit", **more)
-    notes = play.session.cwd.parent / "notes"
+    harness = gated_session(folder, *responses, mode="auto-edit", **more)
+    notes = harness.session.cwd.parent / "notes"
     notes.mkdir()
     monkeypatch.setenv("HOME", str(notes.parent))
-    return play, notes
+    return harness, notes
 
 
 async def test_a_refusal_is_told_and_a_narrow_place_is_offered(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     script = {"command": WRITES}
-    play, notes = boxed_stage(
+    harness, notes = boxed_session(
         tmp_path,
         monkeypatch,
         call("bash", **script),
         call("bash", **script, outside=True, reason="a note"),
         say("ok"),
     )
-    asked = await answered(play, ApprovalReply(allows=True, rule="sandbox.write: ~/notes"))
-    first = results(play)[0]
+    asked = await questions_asked(harness, ApprovalReply(allows=True, rule="sandbox.write: ~/notes"))
+    first = results(harness)[0]
     assert "[Sandbox: writing ~/notes/b.txt was refused." in first
     (question,) = asked
     assert question.approval is not None
     assert question.approval.why == "outside the sandbox: a note"
     assert [rule.text for rule in question.approval.rules] == ["sandbox.write: ~/notes"]
     assert (notes / "b.txt").exists()
-    assert play.effective_settings.settings.sandbox.write == ("~/notes",)
+    assert harness.effective_settings.settings.sandbox.write == ("~/notes",)
 
 
-async def asked_for(play: Any, *replies: Any) -> list[Any]:
-    return [one.approval for one in await answered(play, *replies) if one.approval]
+async def asked_for(harness: Any, *replies: Any) -> list[Any]:
+    return [one.approval for one in await questions_asked(harness, *replies) if one.approval]
 
 
 async def test_the_result_says_what_to_ask_for_and_exactly_that_is_asked(
@@ -55,7 +55,7 @@ async def test_the_result_says_what_to_ask_for_and_exactly_that_is_asked(
 ) -> None:
     other = WRITES.replace("~/notes", "~/other")
     ask = {"allow": ["write ~/notes"], "reason": "the note"}
-    play, notes = boxed_stage(
+    harness, notes = boxed_session(
         tmp_path,
         monkeypatch,
         call("bash", command=WRITES),
@@ -64,8 +64,8 @@ async def test_the_result_says_what_to_ask_for_and_exactly_that_is_asked(
         say("ok"),
     )
     (notes.parent / "other").mkdir()
-    (question,) = await asked_for(play, ApprovalReply(allows=True))
-    first, second, third = results(play)
+    (question,) = await asked_for(harness, ApprovalReply(allows=True))
+    first, second, third = results(harness)
     assert 'the same call with allow: ["write ~/notes"] and a reason' in first
     assert not (notes / "c.txt").exists() and "was refused" in third, "it counted for its call alone"
     assert (question.parts[0].text, question.why) == ("allow writing ~/notes", "the note")
@@ -77,15 +77,15 @@ async def test_always_for_this_project_keeps_the_place_for_this_project(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ask = call("bash", command=WRITES, allow=["write ~/notes/b.txt"], reason="the note")
-    play, notes = boxed_stage(tmp_path, monkeypatch, ask, call("bash", command=WRITES), ask, say("ok"))
+    harness, notes = boxed_session(tmp_path, monkeypatch, ask, call("bash", command=WRITES), ask, say("ok"))
     reply = ApprovalReply(allows=True, rule="sandbox.write: ~/notes", keeps="project")
-    (question,) = await asked_for(play, reply)
+    (question,) = await asked_for(harness, reply)
     assert [rule.text for rule in question.rules] == ["sandbox.write: ~/notes"]
-    assert (notes / "b.txt").exists() and not any("refused" in text for text in results(play))
-    assert list(play.effective_settings.settings.permissions.allow_in.values()) == [
+    assert (notes / "b.txt").exists() and not any("refused" in text for text in results(harness))
+    assert list(harness.effective_settings.settings.permissions.allow_in.values()) == [
         ("sandbox.write: ~/notes",)
     ]
-    assert play.effective_settings.settings.sandbox.write == ()
+    assert harness.effective_settings.settings.sandbox.write == ()
 
 
 @pytest.mark.parametrize(
@@ -95,14 +95,14 @@ async def test_always_for_this_project_keeps_the_place_for_this_project(
 async def test_what_is_hidden_or_runs_later_wants_a_typed_word(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wanted: str, word: str
 ) -> None:
-    play, notes = boxed_stage(
+    harness, notes = boxed_session(
         tmp_path, monkeypatch, call("bash", command="make x", allow=[wanted], reason="it has to"), say("ok")
     )
     (notes.parent / ".ssh").mkdir()
     (notes.parent / ".ssh/id_rsa").write_text("x")
     (notes.parent / ".bashrc").write_text("x")
-    (play.session.cwd / ".envrc").write_text("")
-    (question,) = await asked_for(play, ApprovalReply(allows=False))
+    (harness.session.cwd / ".envrc").write_text("")
+    (question,) = await asked_for(harness, ApprovalReply(allows=False))
     assert question.confirmation_word == word and question.rules == ()
 
 
@@ -112,21 +112,21 @@ async def test_a_typed_word_shows_what_was_hidden_and_nothing_else(
     names = "os.listdir(os.path.expanduser('~/{}'))"
     read = f'python3 -c "import os; print({names.format(".ssh")}, {names.format(".aws")})"'
     ask = call("bash", command=read, allow=["read ~/.ssh/config"], reason="it has to")
-    play, notes = boxed_stage(tmp_path, monkeypatch, ask, say("ok"))
+    harness, notes = boxed_session(tmp_path, monkeypatch, ask, say("ok"))
     for name in (".ssh", ".aws"):
         (notes.parent / name).mkdir()
         (notes.parent / name / "config").write_text("x")
-    await asked_for(play, ApprovalReply(allows=True))
-    assert "['config'] []" in results(play)[0]
+    await asked_for(harness, ApprovalReply(allows=True))
+    assert "['config'] []" in results(harness)[0]
 
 
 async def test_a_host_is_asked_for_by_name_and_rules_answer_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ask = call("bash", command="make x", allow=["reach one.example.invalid:443"], reason="it has to")
-    play, _ = boxed_stage(tmp_path, monkeypatch, ask, ask, say("ok"))
+    harness, _ = boxed_session(tmp_path, monkeypatch, ask, ask, say("ok"))
     reply = ApprovalReply(allows=True, rule="net: one.example.invalid:443")
-    (question,) = await asked_for(play, reply)
+    (question,) = await asked_for(harness, reply)
     assert question.parts[0].text == "allow reaching one.example.invalid:443"
     assert [rule.text for rule in question.rules] == ["net: one.example.invalid:443"]
 
@@ -144,47 +144,47 @@ async def test_what_cannot_be_asked_for_is_told_and_not_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wanted: str, told: str
 ) -> None:
     ask = call("bash", command="touch ran", allow=[wanted], reason="it has to")
-    play, _ = boxed_stage(tmp_path, monkeypatch, ask, say("ok"))
-    assert await asked_for(play) == []
-    assert told in results(play)[0] and not (play.session.cwd / "ran").exists()
+    harness, _ = boxed_session(tmp_path, monkeypatch, ask, say("ok"))
+    assert await asked_for(harness) == []
+    assert told in results(harness)[0] and not (harness.session.cwd / "ran").exists()
 
 
 async def test_what_every_command_may_do_is_not_asked_about(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ask = call("bash", command="touch ran", allow=["write src", "read README.md"], reason="it has to")
-    play, _ = boxed_stage(tmp_path, monkeypatch, ask, say("ok"))
-    assert await asked_for(play) == []
-    assert (play.session.cwd / "ran").exists()
+    harness, _ = boxed_session(tmp_path, monkeypatch, ask, say("ok"))
+    assert await asked_for(harness) == []
+    assert (harness.session.cwd / "ran").exists()
 
 
 async def test_a_yes_runs_it_outside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asking = call("bash", command=WRITES, outside=True, reason="a note")
-    play, notes = boxed_stage(
+    harness, notes = boxed_session(
         tmp_path, monkeypatch, asking, call("bash", command="rm -f x; " + WRITES), say("ok")
     )
-    await answered(play, ApprovalReply(allows=True))
+    await questions_asked(harness, ApprovalReply(allows=True))
     assert (notes / "b.txt").exists()
-    assert "was refused" in results(play)[1], "the next one is boxed again"
+    assert "was refused" in results(harness)[1], "the next one is boxed again"
 
 
 async def test_without_a_reason_nobody_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    play, _ = boxed_stage(
+    harness, _ = boxed_session(
         tmp_path,
         monkeypatch,
         call("bash", command="make", outside=True),
         call("bash", command="make", allow=["reach one.example.invalid:443"]),
         say("ok"),
     )
-    assert await answered(play) == []
-    assert all("need a reason" in text for text in results(play))
+    assert await questions_asked(harness) == []
+    assert all("need a reason" in text for text in results(harness))
 
 
 @pytest.mark.parametrize("mode", ["ask", "auto-edit", "full"])
 async def test_where_nobody_can_be_asked_it_is_refused_by_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: Any
 ) -> None:
-    play, _ = boxed_stage(
+    harness, _ = boxed_session(
         tmp_path,
         monkeypatch,
         call("bash", command="make x", outside=True, reason="why"),
@@ -192,32 +192,32 @@ async def test_where_nobody_can_be_asked_it_is_refused_by_name(
         say("ok"),
         asks="nobody",
     )
-    play.effective_settings.set("sandbox.mode", "required")
-    play.session.permissions.rules.set_mode(mode)
-    await answered(play)
-    assert "Needs approval and nobody can give it" in results(play)[0]
-    assert "outside the sandbox: why" in results(play)[0]
-    assert "Needs approval and nobody can give it" in results(play)[1]
-    assert "allow writing ~/notes" in results(play)[1]
+    harness.effective_settings.set("sandbox.mode", "required")
+    harness.session.permissions.rules.set_mode(mode)
+    await questions_asked(harness)
+    assert "Needs approval and nobody can give it" in results(harness)[0]
+    assert "outside the sandbox: why" in results(harness)[0]
+    assert "Needs approval and nobody can give it" in results(harness)[1]
+    assert "allow writing ~/notes" in results(harness)[1]
 
 
 async def test_rules_do_not_let_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    play, _ = boxed_stage(
+    harness, _ = boxed_session(
         tmp_path, monkeypatch, call("bash", command="make x", outside=True, reason="why"), say("ok")
     )
-    play.session.permissions.rules.allow("bash: make **")
-    asked = await answered(play, ApprovalReply(allows=False))
+    harness.session.permissions.rules.allow("bash: make **")
+    asked = await questions_asked(harness, ApprovalReply(allows=False))
     assert len(asked) == 1
 
 
 async def test_a_folder_that_runs_later_is_moved_away_and_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    play, _ = boxed_stage(
+    harness, _ = boxed_session(
         tmp_path,
         monkeypatch,
         call("bash", command="python3 -c 'import os; os.mkdir(\".vscode\")'"),
         say("ok"),
     )
-    await answered(play)
-    assert "it was moved to" in results(play)[0] and ".vscode" in results(play)[0]
+    await questions_asked(harness)
+    assert "it was moved to" in results(harness)[0] and ".vscode" in results(harness)[0]

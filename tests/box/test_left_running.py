@@ -5,10 +5,10 @@ from pathlib import Path
 
 from app.providers.scripted import say
 from app.values.events import Notice
+from tests.box.boxed_commands import BoxedCommands
 from tests.box.conftest import skip_below
-from tests.box.hands import BoxedHands
-from tests.box.test_set_aside import boxed_stage
-from tests.permits.test_gate import answered, results
+from tests.box.test_set_aside import boxed_session
+from tests.permits.test_gate import questions_asked, results
 
 BEATS = "setsid -f sh -c 'while :; do date +%N > beat; sleep 0.05; done' >/dev/null 2>&1; sleep 0.2"
 
@@ -20,24 +20,24 @@ def still_beats(folder: Path) -> bool:
 
 
 async def test_a_process_left_running_ends_with_its_command_and_the_result_says_so(tmp_path: Path) -> None:
-    play = boxed_stage(tmp_path, command=BEATS)
-    assert await answered(play) == []
-    assert not still_beats(play.session.cwd)
-    assert "were ended with it" in results(play)[0] and "background: true" in results(play)[0]
+    harness = boxed_session(tmp_path, command=BEATS)
+    assert await questions_asked(harness) == []
+    assert not still_beats(harness.session.cwd)
+    assert "were ended with it" in results(harness)[0] and "background: true" in results(harness)[0]
 
 
 async def test_what_is_about_to_end_may_finish_its_work(tmp_path: Path) -> None:
-    play = boxed_stage(
+    harness = boxed_session(
         tmp_path, command="(sleep 0.4; echo whole > late) >/dev/null 2>&1 & echo started; exit 0"
     )
-    await answered(play)
-    assert (play.session.cwd / "late").read_text() == "whole\n"
-    assert "were ended" not in results(play)[0]
+    await questions_asked(harness)
+    assert (harness.session.cwd / "late").read_text() == "whole\n"
+    assert "were ended" not in results(harness)[0]
 
 
 async def test_in_a_shell_that_lasts_processes_go_on(home: Path, project: Path) -> None:
     skip_below("namespaces")
-    hands = BoxedHands(home, project, "namespaces", is_persistent=True)
+    hands = BoxedCommands(home, project, "namespaces", is_persistent=True)
     try:
         outcome = await hands.outcome(BEATS)
         assert not outcome.killed_survivors
@@ -47,15 +47,15 @@ async def test_in_a_shell_that_lasts_processes_go_on(home: Path, project: Path) 
 
 
 async def test_a_job_is_named_that_can_read_keys_which_came_after_it_began(tmp_path: Path) -> None:
-    play = boxed_stage(tmp_path, command="mkfifo gate; read -r <gate", background=True)
-    await answered(play)
+    harness = boxed_session(tmp_path, command="mkfifo gate; read -r <gate", background=True)
+    await questions_asked(harness)
     keys = tmp_path / "home" / ".aws"
     keys.mkdir()
     (keys / "credentials").write_text("a key of aws")
     for _ in range(2):
-        play.script.responses.append(say("again"))
-        await answered(play)
-    (said,) = [one.text for one in play.all(Notice) if "began before" in one.text]
+        harness.script.responses.append(say("again"))
+        await questions_asked(harness)
+    (said,) = [one.text for one in harness.all(Notice) if "began before" in one.text]
     assert "the job `mkfifo gate" in said and ".aws" in said and "end it with /jobs" in said
-    play.session.jobs.kill("job1")
-    await play.session.jobs.wait("job1")
+    harness.session.jobs.kill("job1")
+    await harness.session.jobs.wait("job1")

@@ -15,7 +15,7 @@ import pytest
 from app.providers.scripted import call, say
 from tests.box.conftest import skip_below
 from tests.box.test_proxy import LOOK
-from tests.permits.test_gate import answered, results, stage
+from tests.permits.test_gate import gated_session, questions_asked, results
 
 TRIES = "echo in > in.txt; echo out > ~/out.txt; cat ~/.ssh/id_ed25519; echo evil > .git/hooks/pre-commit"
 ROOT = Path(__file__).parents[2]
@@ -84,9 +84,9 @@ async def test_a_keeper_that_somebody_killed_is_another_soon_and_hosts_are_reach
 ) -> None:
     skip_below("namespaces")
     looks = [call("bash", command=LOOK) for _ in range(3)]
-    play: Any = stage(tmp_path, *looks, say("ok"), mode="auto-edit")
-    play.effective_settings.set("sandbox.network", "listed")
-    play.session.permissions.rules.allow("net: unknown.example.invalid:80")
+    harness: Any = gated_session(tmp_path, *looks, say("ok"), mode="auto-edit")
+    harness.effective_settings.set("sandbox.network", "listed")
+    harness.session.permissions.rules.allow("net: unknown.example.invalid:80")
     keepers: list[int] = []
 
     def kill(event: Any) -> None:
@@ -95,9 +95,9 @@ async def test_a_keeper_that_somebody_killed_is_another_soon_and_hosts_are_reach
             for pid in keepers:
                 os.kill(pid, signal.SIGKILL)
 
-    play.session.subscribe(kill)
-    await asyncio.wait_for(answered(play), 60)
-    before, killed, after = results(play)
+    harness.session.subscribe(kill)
+    await asyncio.wait_for(questions_asked(harness), 60)
+    before, killed, after = results(harness)
     assert keepers and "502" in before and "502" in after, (before, after)
     assert "502" in killed or "watcher was killed" in killed, killed
 

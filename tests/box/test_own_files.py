@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.box.hands import BoxedHands
+from tests.box.boxed_commands import BoxedCommands
 from tools.box.policy import Box
 from tools.files.boxed import BoxedFiles, DeniedByBox
 
@@ -114,7 +114,7 @@ def test_a_folder_that_becomes_a_link_in_between_leads_nowhere(files: BoxedFiles
 
 
 async def test_a_session_s_tools_have_its_box(
-    boxed: Callable[..., BoxedHands], home: Path, project: Path
+    boxed: Callable[..., BoxedCommands], home: Path, project: Path
 ) -> None:
     hands = boxed()
     files = hands.workspace.files

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.box.hands import BoxedHands
+from tests.box.boxed_commands import BoxedCommands
 from tests.box.users import USERS, BoxedUser, boxed_user
 from tools.files.boxed import BoxedFiles, DeniedByBox
 
@@ -94,7 +94,7 @@ def test_the_first_start_makes_it_private(user: BoxedUser) -> None:
 
 async def test_a_server_in_the_box_reads_no_tokens_of_another(boxed, home: Path) -> None:
     fill(home / ".bayou" / "agent")
-    hands: BoxedHands = boxed()
+    hands: BoxedCommands = boxed()
     box = await hands.boxes.for_program()
     assert box is not None
     own = home / ".bayou" / "agent"
@@ -104,7 +104,7 @@ async def test_a_server_in_the_box_reads_no_tokens_of_another(boxed, home: Path)
 def test_bayous_own_tools_read_nothing_of_it_either(boxed, home: Path) -> None:
     own = home / ".bayou" / "agent"
     fill(own)
-    hands: BoxedHands = boxed()
+    hands: BoxedCommands = boxed()
     files = BoxedFiles(hands.boxes.for_file_tools)
     for name in KEPT:
         with pytest.raises(DeniedByBox):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.box.hands import BoxedHands
+from tests.box.boxed_commands import BoxedCommands
 from tools.base import ToolError
 from tools.box.plan import ConfinementMethod
 from tools.files.private import private_folder
@@ -19,9 +19,9 @@ async def test_no_other_session_speaks_to_a_lasting_shell_outside(
     home: Path, project: Path, boxed: Boxed, step: ConfinementMethod
 ) -> None:
     boxed(step)
-    free = BoxedHands(home, project, step, is_persistent=True)
+    free = BoxedCommands(home, project, step, is_persistent=True)
     free.effective_settings.set("sandbox.mode", "off")
-    other = BoxedHands(home, project, step)
+    other = BoxedCommands(home, project, step)
     try:
         await free.outcome("echo begun")
         (folder,) = (home / ".bayou/agent/cache/working").glob("bayou-shell-*")
@@ -40,7 +40,7 @@ async def test_no_other_session_speaks_to_a_lasting_shell_outside(
 
 @pytest.mark.parametrize("step", STEPS)
 async def test_outputs_without_a_session_file_are_hidden_from_other_sessions(
-    project: Path, boxed: Callable[[ConfinementMethod], BoxedHands], step: ConfinementMethod
+    project: Path, boxed: Callable[[ConfinementMethod], BoxedCommands], step: ConfinementMethod
 ) -> None:
     one, other = boxed(step), boxed(step)
     (project / "fill").write_text("private line\n" * 20_000)
@@ -57,7 +57,7 @@ async def test_a_lasting_shell_puts_no_link_where_its_next_script_is_written(
     home: Path, project: Path, boxed: Boxed, step: ConfinementMethod
 ) -> None:
     boxed(step)
-    hands = BoxedHands(home, project, step, is_persistent=True)
+    hands = BoxedCommands(home, project, step, is_persistent=True)
     try:
         (home / "out").write_text("kept\n")
         made = await hands.text(f'ln -s {home}/out "$1/job2.sh"; ls -d "$1"')
@@ -72,7 +72,7 @@ async def test_a_lasting_shell_puts_no_link_where_its_next_script_is_written(
 
 async def test_a_lasting_shell_works_where_the_home_is_the_workspace(home: Path, boxed: Boxed) -> None:
     boxed()
-    hands = BoxedHands(home, home, "namespaces", is_persistent=True)
+    hands = BoxedCommands(home, home, "namespaces", is_persistent=True)
     try:
         assert await hands.code("cd /; x=1; false") == 1
         assert "/ 1" in await hands.text('echo "$PWD $x"')

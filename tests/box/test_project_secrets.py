@@ -10,7 +10,7 @@ from app.engine.permissions.permission_gate import ApprovalReply
 from app.providers.scripted import call, say
 from tests.box.conftest import skip_below
 from tests.box.test_confined import Boxed
-from tests.permits.test_gate import answered, results, stage
+from tests.permits.test_gate import gated_session, questions_asked, results
 from tools.files.boxed import BoxedFiles, DeniedByBox
 
 READS = "python3 -c \"print(len(open('.env').read()), file=open('length', 'w'))\""
@@ -18,37 +18,37 @@ READS = "python3 -c \"print(len(open('.env').read()), file=open('length', 'w'))\
 
 def project(folder: Path, *calls: Any) -> Any:
     skip_below("namespaces")
-    play = stage(folder, *calls, say("ok"), mode="auto-edit")
-    (play.session.cwd / ".env").write_text("KEY=x1\n")
-    return play
+    harness = gated_session(folder, *calls, say("ok"), mode="auto-edit")
+    (harness.session.cwd / ".env").write_text("KEY=x1\n")
+    return harness
 
 
 def git(folder: Path, *words: str) -> str:
     return subprocess.run(["git", *words], cwd=folder, check=True, capture_output=True, text=True).stdout
 
 
-def length(play: Any) -> str:
-    return (play.session.cwd / "length").read_text().strip()
+def length(harness: Any) -> str:
+    return (harness.session.cwd / "length").read_text().strip()
 
 
 async def test_a_program_finds_the_file_empty_and_the_result_says_what_to_ask_for(tmp_path: Path) -> None:
-    play = project(tmp_path, call("bash", command=READS))
-    assert await answered(play) == []
-    assert length(play) == "0"
-    assert ".env is hidden" in results(play)[0] and 'allow: ["read ' in results(play)[0]
+    harness = project(tmp_path, call("bash", command=READS))
+    assert await questions_asked(harness) == []
+    assert length(harness) == "0"
+    assert ".env is hidden" in results(harness)[0] and 'allow: ["read ' in results(harness)[0]
 
 
 async def test_a_yes_shows_the_file_and_always_keeps_that_for_the_project(tmp_path: Path) -> None:
     ask = call("bash", command=READS, allow=["read .env"], reason="the server wants it")
-    play = project(tmp_path, ask, call("bash", command=READS), call("bash", command=READS))
+    harness = project(tmp_path, ask, call("bash", command=READS), call("bash", command=READS))
     place = "~/project/.env"
     reply = ApprovalReply(allows=True, rule=f"sandbox.read: {place}", keeps="project")
-    (question,) = await answered(play, reply)
+    (question,) = await questions_asked(harness, reply)
     assert question.approval is not None and question.approval.confirmation_word is None
     assert question.approval.parts[0].text == f"allow reading {place}"
     assert [rule.text for rule in question.approval.rules] == [f"sandbox.read: {place}"]
-    assert length(play) == "7" and not any("hidden" in text for text in results(play))
-    assert list(play.effective_settings.settings.permissions.allow_in.values()) == [
+    assert length(harness) == "7" and not any("hidden" in text for text in results(harness))
+    assert list(harness.effective_settings.settings.permissions.allow_in.values()) == [
         (f"sandbox.read: {place}",)
     ]
 
@@ -57,19 +57,19 @@ async def test_a_folder_that_is_moved_takes_no_secret_into_sight(tmp_path: Path)
     moves = "python3 -c \"import os; os.rename('deep', 'other')\"; true"
     counted = "sum(len(open(p).read()) for p in glob.glob('*/.env'))"
     reads = f"python3 -c \"import glob; print({counted}, file=open('length', 'w'))\""
-    play = project(tmp_path, call("bash", command=moves), call("bash", command=reads))
-    (play.session.cwd / "deep").mkdir()
-    (play.session.cwd / "deep/.env").write_text("KEY=x1\n")
-    await answered(play)
-    assert length(play) == "0"
+    harness = project(tmp_path, call("bash", command=moves), call("bash", command=reads))
+    (harness.session.cwd / "deep").mkdir()
+    (harness.session.cwd / "deep/.env").write_text("KEY=x1\n")
+    await questions_asked(harness)
+    assert length(harness) == "0"
 
 
 async def test_it_cannot_be_committed_unseen(tmp_path: Path) -> None:
     script = "import subprocess; subprocess.run('git add -f .env; git add -A; git commit -qm x', shell=True)"
-    play = project(tmp_path, call("bash", command=f'python3 -c "{script}"'))
-    git(play.session.cwd, "init", "-q")
-    await answered(play)
-    assert ".env" not in git(play.session.cwd, "ls-files").split()
+    harness = project(tmp_path, call("bash", command=f'python3 -c "{script}"'))
+    git(harness.session.cwd, "init", "-q")
+    await questions_asked(harness)
+    assert ".env" not in git(harness.session.cwd, "ls-files").split()
 
 
 @pytest.mark.parametrize("is_tracked", [True, False])
@@ -77,13 +77,13 @@ async def test_what_git_holds_and_what_commands_make_is_seen(tmp_path: Path, is_
     reads = "python3 -c \"print(len(open('test.pem').read()), file=open('length', 'w'))\""
     makes = "python3 -c \"open('test.pem', 'w').write('a certificate')\""
     calls = [call("bash", command=reads)] if is_tracked else [call("bash", command=c) for c in (makes, reads)]
-    play = project(tmp_path, *calls)
+    harness = project(tmp_path, *calls)
     if is_tracked:
-        (play.session.cwd / "test.pem").write_text("a certificate")
-        git(play.session.cwd, "init", "-q")
-        git(play.session.cwd, "add", "test.pem")
-    await answered(play)
-    assert length(play) == "13"
+        (harness.session.cwd / "test.pem").write_text("a certificate")
+        git(harness.session.cwd, "init", "-q")
+        git(harness.session.cwd, "add", "test.pem")
+    await questions_asked(harness)
+    assert length(harness) == "13"
 
 
 MOVES = {

@@ -18,7 +18,7 @@ from app.permits.verdicts import CallPart
 from app.providers.scripted import call, say
 from app.values.events import QuestionAsked
 from tests.box.conftest import skip_below
-from tests.permits.test_gate import answered, decisions, results, stage
+from tests.permits.test_gate import decisions, gated_session, questions_asked, results
 from tests.support.sessions import parts_of
 from tools.box.host_groups import hosts_of_group
 from tools.box.proxy import HostProxy, forbidden_reason, parse_proxy_request, proxy_variables
@@ -214,8 +214,8 @@ LOOK = fetching(HOST)
 
 async def test_a_host_is_asked_about_by_default_with_the_command_and_a_no_is_told(tmp_path: Path) -> None:
     skip_below("namespaces")
-    play = stage(tmp_path, call("bash", command=LOOK), say("ok"), mode="auto-edit")
-    asked = await answered(play, ApprovalReply(allows=False))
+    harness = gated_session(tmp_path, call("bash", command=LOOK), say("ok"), mode="auto-edit")
+    asked = await questions_asked(harness, ApprovalReply(allows=False))
     (question,) = asked
     assert question.approval is not None
     assert question.approval.tool_name == "network"
@@ -225,48 +225,50 @@ async def test_a_host_is_asked_about_by_default_with_the_command_and_a_no_is_tol
         "net: unknown.example.invalid:80",
         "net: *.example.invalid:80",
     ]
-    assert "403" in results(play)[0]
-    assert "Sandbox: reaching unknown.example.invalid:80 was refused" in results(play)[0]
+    assert "403" in results(harness)[0]
+    assert "Sandbox: reaching unknown.example.invalid:80 was refused" in results(harness)[0]
 
 
 async def test_one_command_asks_about_a_host_once(tmp_path: Path) -> None:
     skip_below("namespaces")
-    play = stage(tmp_path, call("bash", command=fetching(HOST, HOST, HOST)), say("ok"), mode="auto-edit")
-    assert len(await answered(play, ApprovalReply(allows=False))) == 1
+    harness = gated_session(
+        tmp_path, call("bash", command=fetching(HOST, HOST, HOST)), say("ok"), mode="auto-edit"
+    )
+    assert len(await questions_asked(harness, ApprovalReply(allows=False))) == 1
 
 
 async def test_a_yes_counts_for_its_command_and_always_writes_the_narrow_rule(tmp_path: Path) -> None:
     skip_below("namespaces")
     go = call("bash", command=fetching(HOST, HOST))
-    play: Any = stage(tmp_path, go, go, go, say("ok"), mode="auto-edit")
+    harness: Any = gated_session(tmp_path, go, go, go, say("ok"), mode="auto-edit")
     always = ApprovalReply(allows=True, rule="net: unknown.example.invalid:80", keeps="project")
-    assert len(await answered(play, ApprovalReply(allows=True), always)) == 2
-    assert all("502" in text or "Bad Gateway" in text for text in results(play))
-    (rules,) = play.effective_settings.settings.permissions.allow_in.values()
+    assert len(await questions_asked(harness, ApprovalReply(allows=True), always)) == 2
+    assert all("502" in text or "Bad Gateway" in text for text in results(harness))
+    (rules,) = harness.effective_settings.settings.permissions.allow_in.values()
     assert rules == ("net: unknown.example.invalid:80",)
 
 
 async def test_a_network_command_reaches_the_hosts_it_was_let_run_with_and_no_others(tmp_path: Path) -> None:
     skip_below("namespaces")
     command = "curl -s http://one.example.invalid/; curl -s http://one.example.invalid/ -x '' --noproxy '*'"
-    play = stage(tmp_path, call("bash", command=command), say("ok"), mode="auto-edit")
-    asked = await answered(play, ApprovalReply(allows=True))
+    harness = gated_session(tmp_path, call("bash", command=command), say("ok"), mode="auto-edit")
+    asked = await questions_asked(harness, ApprovalReply(allows=True))
     assert len(asked) == 1 and asked[0].approval is not None and asked[0].approval.tool_name == "bash"
-    assert "one.example.invalid:80 was not reached" in results(play)[0], "the proxy tried it"
+    assert "one.example.invalid:80 was not reached" in results(harness)[0], "the proxy tried it"
     command = "curl -s http://one.example.invalid/ && true; python3 x.py"
-    play = stage(tmp_path / "two", call("bash", command=command), say("ok"), mode="auto-edit")
-    (play.session.cwd / "x.py").write_text(
+    harness = gated_session(tmp_path / "two", call("bash", command=command), say("ok"), mode="auto-edit")
+    (harness.session.cwd / "x.py").write_text(
         fetching("http://other.example.invalid/").split("\n", 1)[1].rsplit("E", 1)[0]
     )
-    asked = await answered(play, ApprovalReply(allows=True), ApprovalReply(allows=False))
+    asked = await questions_asked(harness, ApprovalReply(allows=True), ApprovalReply(allows=False))
     assert [one.approval.parts[0].text for one in asked[1:] if one.approval] == ["other.example.invalid:80"]
 
 
 async def test_where_nobody_can_answer_a_host_is_refused_in_words(tmp_path: Path) -> None:
     skip_below("namespaces")
-    play = stage(tmp_path, call("bash", command=LOOK), say("ok"), asks="nobody", mode="auto-edit")
-    assert await answered(play) == []
-    assert "reaching unknown.example.invalid:80 was refused" in results(play)[0]
+    harness = gated_session(tmp_path, call("bash", command=LOOK), say("ok"), asks="nobody", mode="auto-edit")
+    assert await questions_asked(harness) == []
+    assert "reaching unknown.example.invalid:80 was refused" in results(harness)[0]
 
 
 async def test_a_package_manager_asks_once_for_its_group(
@@ -279,16 +281,18 @@ async def test_a_package_manager_asks_once_for_its_group(
     pip.chmod(0o755)
     monkeypatch.setenv("PATH", f"{pip.parent}:{os.environ['PATH']}")
     install = call("bash", command="pip install thing")
-    play: Any = stage(tmp_path, install, install, say("ok"), mode="auto-edit")
-    asked = await answered(play, ApprovalReply(allows=True, rule="net: python packages", keeps="project"))
+    harness: Any = gated_session(tmp_path, install, install, say("ok"), mode="auto-edit")
+    asked = await questions_asked(
+        harness, ApprovalReply(allows=True, rule="net: python packages", keeps="project")
+    )
     assert asked[0].approval is not None
     assert asked[0].approval.rules[0].text == "net: python packages"
-    assert len(asked) == 1 and results(play) == ["installed"] * 2
+    assert len(asked) == 1 and results(harness) == ["installed"] * 2
 
 
 async def test_a_call_that_was_let_run_with_a_group_reaches_its_hosts_unasked(tmp_path: Path) -> None:
-    play = stage(tmp_path, say("ok"), mode="auto-edit", asks="nobody")
-    hosts = parts_of(play.session).permits.boxes.hosts
+    harness = gated_session(tmp_path, say("ok"), mode="auto-edit", asks="nobody")
+    hosts = parts_of(harness.session).permits.boxes.hosts
     assert hosts is not None
     name = hosts.caller("c", "pip install thing", frozenset(hosts_of_group("python packages")))
     assert await hosts.allow("pypi.org", 443, name)
@@ -300,17 +304,17 @@ async def test_a_call_that_was_let_run_with_a_group_reaches_its_hosts_unasked(tm
 async def test_an_allow_rule_written_while_a_host_is_asked_about_takes_the_question_back(
     tmp_path: Path,
 ) -> None:
-    play = stage(tmp_path, say("ok"), mode="auto-edit")
-    hosts = parts_of(play.session).permits.boxes.hosts
+    harness = gated_session(tmp_path, say("ok"), mode="auto-edit")
+    hosts = parts_of(harness.session).permits.boxes.hosts
     assert hosts is not None
 
     def allow(event: Any) -> None:
         if isinstance(event, QuestionAsked):
-            play.effective_settings.set("permissions.allow", ("net: late.example",))
+            harness.effective_settings.set("permissions.allow", ("net: late.example",))
 
-    play.session.subscribe(allow)
+    harness.session.subscribe(allow)
     assert await hosts.allow("late.example", 443, hosts.caller("c", "python x.py"))
-    assert [(one["tool"], one["decision"]) for one in decisions(play)] == [("network", "run")]
+    assert [(one["tool"], one["decision"]) for one in decisions(harness)] == [("network", "run")]
 
 
 def test_a_group_is_its_hosts_and_no_others() -> None:
@@ -332,7 +336,7 @@ def test_a_group_is_its_hosts_and_no_others() -> None:
 
 async def test_a_rule_answers_and_a_killed_network_harms_nobody(tmp_path: Path) -> None:
     skip_below("namespaces")
-    play: Any = stage(tmp_path, call("bash", command=LOOK), say("ok"), mode="auto-edit")
-    play.session.permissions.rules.allow("net: unknown.example.invalid:80")
-    assert await answered(play) == []
-    assert "502" in results(play)[0] or "Bad Gateway" in results(play)[0], "let through, and not there"
+    harness: Any = gated_session(tmp_path, call("bash", command=LOOK), say("ok"), mode="auto-edit")
+    harness.session.permissions.rules.allow("net: unknown.example.invalid:80")
+    assert await questions_asked(harness) == []
+    assert "502" in results(harness)[0] or "Bad Gateway" in results(harness)[0], "let through, and not there"

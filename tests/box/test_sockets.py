@@ -9,12 +9,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from tests.box.boxed_commands import BoxedCommands
 from tests.box.conftest import skip_below
-from tests.box.hands import BoxedHands
 from tools.box.plan import ConfinementMethod
 from tools.box.policy import Box
 
-Boxed = Callable[..., BoxedHands]
+Boxed = Callable[..., BoxedCommands]
 CONNECT = (
     "python3 -c 'import socket, sys; socket.socket(socket.AF_UNIX).connect(sys.argv[1]); print(\"reached\")' "
 )
@@ -121,7 +121,7 @@ async def test_a_workspace_that_is_the_home_does_not_reach_the_sockets_in_it(
     home: Path, elsewhere: Path
 ) -> None:
     skip_below("namespaces")
-    hands = BoxedHands(home, home, "namespaces")
+    hands = BoxedCommands(home, home, "namespaces")
     try:
         await hands.outcome("true")
         with tempfile.TemporaryDirectory(dir=home) as folder, socket.socket(socket.AF_UNIX) as listening:

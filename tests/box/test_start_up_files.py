@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.box.hands import BoxedHands
+from tests.box.boxed_commands import BoxedCommands
 from tools.base import ToolError
 from tools.box.abilities import system_abilities
 from tools.box.plan import ConfinementMethod
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def _hands(tmp_path: Path, step: ConfinementMethod = "namespaces") -> BoxedHands:
+def _hands(tmp_path: Path, step: ConfinementMethod = "namespaces") -> BoxedCommands:
     home, project = tmp_path / "home", tmp_path / "project"
     home.mkdir()
     project.mkdir()
@@ -26,7 +26,7 @@ def _hands(tmp_path: Path, step: ConfinementMethod = "namespaces") -> BoxedHands
         "why=$( (exec 3<>/dev/tcp/127.0.0.1/1) 2>&1 )\n"
         "case $why in *refused*) ;; *) alias no_network=true;; esac\n"
     )
-    hands = BoxedHands(home, project, step)
+    hands = BoxedCommands(home, project, step)
     settings = ShellSettings(path="/bin/bash", own=UserShell(tmp_path / "kept", home))
     hands.workspace.shell = lambda: settings
     return hands

@@ -3,13 +3,13 @@
 from pathlib import Path
 
 from tests.box.conftest import skip_below
-from tests.compaction.stage import Scene
+from tests.compaction.project_session import ProjectSession
 from tests.undo.test_in_sessions import Page, bash
 
 
 async def test_what_a_command_in_the_box_changed_goes_back(tmp_path: Path) -> None:
     skip_below("namespaces")
-    scene = Scene(tmp_path)
+    scene = ProjectSession(tmp_path)
     scene.settings({"permissions": {"mode": "auto-edit"}})
     scene.write("a.txt", "old")
     scene.write("gone.txt", "was here")

@@ -9,14 +9,14 @@ import sys
 from pathlib import Path
 
 from app.engine.sandbox import sandbox_places as box_places
-from tests.box.hands import BoxedHands
+from tests.box.boxed_commands import BoxedCommands
 from tools.box.abilities import system_abilities
 
 
 async def main(home: str, project: str, temporary: str, command: str) -> None:
     box_places.temporary_folders = lambda: (temporary,)
     has = system_abilities()
-    hands = BoxedHands(Path(home), Path(project), has.step)
+    hands = BoxedCommands(Path(home), Path(project), has.step)
     done = await hands.outcome(command)
     print(json.dumps({"step": has.step, "why": has.why, "text": done.output.text, "code": done.exit_code}))
     hands.close()

@@ -20,7 +20,7 @@ from app.values.entries import (
     ThinkingLevelChangeEntry,
 )
 from app.values.messages import BashExecutionMessage, SystemMessage
-from tests.sessions.say import answer, result, say
+from tests.sessions.make_entries import assistant_entry, tool_result_entry, user_entry
 
 
 def bayou(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
@@ -37,9 +37,9 @@ def session(tmp_path: Path) -> Path:
         ModelChangeEntry(parent_id=None, provider="p", model_id="m-9"),
         ThinkingLevelChangeEntry(parent_id=None, thinking_level="high"),
         MessageEntry(parent_id=None, message=SystemMessage(content="be brief")),
-        say("mend the boat"),
-        answer("with tar", "c1"),
-        result("c1", "tarred"),
+        user_entry("mend the boat"),
+        assistant_entry("with tar", "c1"),
+        tool_result_entry("c1", "tarred"),
         MessageEntry(parent_id=None, message=BashExecutionMessage(command="ls hull", output="plank")),
         CustomMessageEntry(parent_id=None, custom_type="harbour", content="tide", display=True),
         CustomMessageEntry(parent_id=None, custom_type="hidden", content="ebb", display=False),
@@ -47,7 +47,7 @@ def session(tmp_path: Path) -> Path:
         CompactionEntry(parent_id=None, summary="much rowing", first_kept_entry_id="", tokens_before=1),
         BranchSummaryEntry(parent_id=None, summary="a leak", from_id=""),
         SessionInfoEntry(parent_id=None, name="Boat"),
-        say("and then"),
+        user_entry("and then"),
     ):
         log.append(entry)
     log.close()

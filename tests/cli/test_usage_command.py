@@ -10,7 +10,7 @@ import pytest
 
 from app.sessions.session_library import session_folder
 from app.sessions.session_log import SessionLog
-from tests.sessions.say import say
+from tests.sessions.make_entries import user_entry
 from tests.sessions.test_usage import TUESDAY, answered
 
 
@@ -28,7 +28,7 @@ def bayou(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
 def root(tmp_path: Path) -> Path:
     root = Path(os.environ["BAYOU_AGENT_DIR"]) / "sessions"
     log = SessionLog.create(session_folder(root, tmp_path), tmp_path)
-    log.append(say("paint \x1b[31mit"))
+    log.append(user_entry("paint \x1b[31mit"))
     log.append(answered(100, cost=1.5, cached=300))
     log.append(answered(7, model="small", at=TUESDAY))
     log.close()

@@ -11,8 +11,8 @@ from app.providers.scripted import say
 from app.values.content import Text, text_of
 from app.values.entries import BranchSummaryEntry, ContextEditEntry, Entry, MessageEntry
 from app.values.messages import AssistantMessage, ToolResultMessage, UserMessage
-from tests.compaction.stage import files_in, writes
-from tests.engine.stage import Play
+from tests.compaction.project_session import files_in, writes
+from tests.engine.scripted_session import ScriptedSession
 
 TOKENS_10 = "x" * 40
 
@@ -50,15 +50,15 @@ def test_results_and_what_was_taken_out_are_left_out_but_the_files_are_known() -
 
 @pytest.mark.parametrize("replaces", [False, True])
 async def test_the_persons_words_stand_beside_ours_or_instead_of_them(tmp_path: Path, replaces: bool) -> None:
-    play = Play(tmp_path, say("one"), say("two"), say("the summary"))
-    await play.prompt("first")
-    first = play.session.log.leaf_id
-    await play.prompt("second")
+    harness = ScriptedSession(tmp_path, say("one"), say("two"), say("the summary"))
+    await harness.prompt("first")
+    first = harness.session.log.leaf_id
+    await harness.prompt("second")
     asked = {"entryId": first, "summarize": True, "customInstructions": "Only colours."}
     given = navigate_tree.arguments({**asked, "replaceInstructions": replaces})
-    answer = await navigate_tree(play.session, **given)
+    answer = await navigate_tree(harness.session, **given)
     assert "summaryEntry" in answer and answer["summaryEntry"].summary
-    [request] = play.script.contexts[-1].messages
+    [request] = harness.script.contexts[-1].messages
     assert isinstance(request, UserMessage)
     wanted = text_of(request.content).rpartition("</conversation>")[2]
     assert "Only colours." in wanted

@@ -18,7 +18,7 @@ from app.values.entries import (
 )
 from app.values.messages import AssistantMessage, Message, ToolResultMessage, UserMessage
 from app.values.usage import Usage
-from tests.compaction.stage import files_in, writes
+from tests.compaction.project_session import files_in, writes
 
 SMALL = ContextLimits(reserve_tokens=100, keep_recent_tokens=20)
 TOKENS_10 = "x" * 40

@@ -41,7 +41,7 @@ from app.values.messages import (
     ToolResultMessage,
     UserMessage,
 )
-from tests.engine.stage import Play
+from tests.engine.scripted_session import ScriptedSession
 from tests.support.sessions import parts_of
 from tools.registry import builtin_tools
 
@@ -180,12 +180,12 @@ async def _compacted_again_and_again(history: History, keeps: Sequence[int]) -> 
         return say("## Goal\nto go on")
 
     with tempfile.TemporaryDirectory() as folder:
-        play = Play(Path(folder), *([answer] * 20), log=history.log, tools=builtin_tools())
-        session, parts = play.session, parts_of(play.session)
+        harness = ScriptedSession(Path(folder), *([answer] * 20), log=history.log, tools=builtin_tools())
+        session, parts = harness.session, parts_of(harness.session)
         draw, changed = history.draw, files_changed(history.log.path_to())
         for keep in keeps:
-            play.effective_settings.set("compaction.reserveTokens", 1_000)
-            play.effective_settings.set("compaction.keepRecentTokens", keep)
+            harness.effective_settings.set("compaction.reserveTokens", 1_000)
+            harness.effective_settings.set("compaction.keepRecentTokens", keep)
             before, declared = session.messages, parts.core.conversation.declared
             path = session.log.path_to()
             try:

@@ -16,7 +16,7 @@ from app.providers.scripted import ScriptedAnswer, call, say
 from app.sessions.session_log import SessionLog
 from app.values.content import text_of
 from app.values.entries import CompactionEntry, Entry
-from tests.compaction.stage import Scene
+from tests.compaction.project_session import ProjectSession
 from tests.support.sessions import parts_of
 
 SKILL = """\
@@ -34,8 +34,8 @@ def answer(context: Context, count: int) -> ScriptedAnswer:
     return say("## Goal\nA changelog" if context.system_prompt == SYSTEM_PROMPT else LONG)
 
 
-def scene(home: Path, *first: ScriptedAnswer) -> Scene:
-    made = Scene(home, (*first, *([answer] * 20)))
+def scene(home: Path, *first: ScriptedAnswer) -> ProjectSession:
+    made = ProjectSession(home, (*first, *([answer] * 20)))
     made.settings({"compaction": {"keepRecentTokens": 300}})
     made.write("AGENTS.md", "Answer in the project's own words.")
     made.write("~/.bayou/agent/skills/changelog/SKILL.md", SKILL)

@@ -28,8 +28,8 @@ from app.values.events import (
     SummarizationRetryScheduled,
 )
 from app.values.messages import CompactionSummaryMessage, Message, SystemMessage, ToolResultMessage
-from tests.agent.stage import echo
-from tests.engine.stage import Play
+from tests.agent.scripted_loop import echo
+from tests.engine.scripted_session import ScriptedSession
 from tests.support.sessions import parts_of
 from tools.builtin.write import write_tool
 
@@ -55,23 +55,25 @@ class Model:
         return self.answer
 
 
-def play_of(folder: Path, *responses: Any, window: int = 4_000, keep: int = 500, **more: Any) -> Play:
-    play = Play(folder, *responses, context_window=window, **more)
-    play.effective_settings.set("compaction.reserveTokens", 1_000)
-    play.effective_settings.set("compaction.keepRecentTokens", keep)
-    return play
+def play_of(
+    folder: Path, *responses: Any, window: int = 4_000, keep: int = 500, **more: Any
+) -> ScriptedSession:
+    harness = ScriptedSession(folder, *responses, context_window=window, **more)
+    harness.effective_settings.set("compaction.reserveTokens", 1_000)
+    harness.effective_settings.set("compaction.keepRecentTokens", keep)
+    return harness
 
 
-def reasons(play: Play) -> list[str]:
-    return [event.reason for event in play.all(CompactionStart)]
+def reasons(harness: ScriptedSession) -> list[str]:
+    return [event.reason for event in harness.all(CompactionStart)]
 
 
 def texts(messages: Sequence[Message]) -> list[str]:
     return [text_of(getattr(message, "content", "") or "") for message in messages]
 
 
-def summary_of(play: Play) -> str:
-    [message] = [one for one in play.session.messages if isinstance(one, CompactionSummaryMessage)]
+def summary_of(harness: ScriptedSession) -> str:
+    [message] = [one for one in harness.session.messages if isinstance(one, CompactionSummaryMessage)]
     return message.summary
 
 
@@ -79,14 +81,14 @@ async def test_five_compactions_then_resumed_then_back_before_the_first_and_on(t
     model = Model()
     writes = call("write", path="kept.md", content="") + say(LONG)
     responses = [writes, *([model] * 80)]
-    play = play_of(tmp_path, *responses, tools=[write_tool()])
+    harness = play_of(tmp_path, *responses, tools=[write_tool()])
     count = 0
-    while len(play.all(CompactionEnd)) < 5:
+    while len(harness.all(CompactionEnd)) < 5:
         count += 1
-        await play.prompt(f"prompt {count}")
+        await harness.prompt(f"prompt {count}")
         assert count < 40, "the window never filled"
-    session = play.session
-    assert all(event.result is not None for event in play.all(CompactionEnd))
+    session = harness.session
+    assert all(event.result is not None for event in harness.all(CompactionEnd))
     entries = [entry for entry in session.log.path_to() if isinstance(entry, CompactionEntry)]
     assert len(entries) == 5
     assert all("kept.md" in entry.summary for entry in entries), "a changed file is never forgotten"
@@ -111,14 +113,14 @@ async def test_five_compactions_then_resumed_then_back_before_the_first_and_on(t
 
 
 async def test_what_is_kept_is_the_same_before_and_after(tmp_path: Path) -> None:
-    play = play_of(tmp_path, *([Model()] * 4))
-    await play.prompt("one")
-    await play.prompt("two")
-    before = play.session.messages
-    result = await play.session.compaction.run()
-    after = play.session.messages
+    harness = play_of(tmp_path, *([Model()] * 4))
+    await harness.prompt("one")
+    await harness.prompt("two")
+    before = harness.session.messages
+    result = await harness.session.compaction.run()
+    after = harness.session.messages
     kept = [message for message in after if not isinstance(message, CompactionSummaryMessage)]
-    entries = [entry.id for entry in play.session.log.entries if isinstance(entry, MessageEntry)]
+    entries = [entry.id for entry in harness.session.log.entries if isinstance(entry, MessageEntry)]
     at = entries.index(result.first_kept_entry_id)
     expected = [message for message in before if message.id in entries[at:]]
     assert [message.id for message in kept][-len(expected) :] == [message.id for message in expected]
@@ -135,55 +137,55 @@ async def test_one_huge_result_does_not_jump_the_threshold(tmp_path: Path) -> No
         return say("done")
 
     huge = "x" * 6_000
-    play = play_of(
+    harness = play_of(
         tmp_path, say(LONG), say(LONG), call("echo", text=huge), *([next_request] * 4), tools=[echo()]
     )
-    await play.prompt("one")
-    await play.prompt("two")
-    await play.prompt("three")
-    assert reasons(play) == ["threshold"]
+    await harness.prompt("one")
+    await harness.prompt("two")
+    await harness.prompt("three")
+    assert reasons(harness) == ["threshold"]
     assert seen and max(seen) < 3_000, "the request behind the result was made smaller before it was sent"
-    results = [one for one in play.session.messages if isinstance(one, ToolResultMessage)]
+    results = [one for one in harness.session.messages if isinstance(one, ToolResultMessage)]
     assert [text_of(one.content) for one in results] == [f"echo: {huge}"], "the result stands with its call"
 
 
 async def test_off_means_never_and_that_is_told_beside_the_failure(tmp_path: Path) -> None:
-    play = play_of(
+    harness = play_of(
         tmp_path, say(LONG), say(LONG), say(LONG), say(LONG), fail("prompt is too long", status=400)
     )
-    play.effective_settings.set("compaction.mode", "off")
+    harness.effective_settings.set("compaction.mode", "off")
     for number in range(5):
-        await play.prompt(f"prompt {number}")
-    assert not reasons(play)
-    [told] = [notice for notice in play.all(Notice) if notice.level == "warning"]
+        await harness.prompt(f"prompt {number}")
+    assert not reasons(harness)
+    [told] = [notice for notice in harness.all(Notice) if notice.level == "warning"]
     assert "compaction is switched off" in told.text
     assert "/tree" in told.text and "The largest parts" in told.text
 
 
 async def test_remind_tells_once_and_does_nothing(tmp_path: Path) -> None:
-    play = play_of(tmp_path, *([Model()] * 6))
-    play.effective_settings.set("compaction.mode", "remind")
+    harness = play_of(tmp_path, *([Model()] * 6))
+    harness.effective_settings.set("compaction.mode", "remind")
     for number in range(5):
-        await play.prompt(f"prompt {number}")
-    told = [notice for notice in play.all(Notice) if notice.about == "contextFull"]
+        await harness.prompt(f"prompt {number}")
+    told = [notice for notice in harness.all(Notice) if notice.about == "contextFull"]
     assert len(told) == 1 and "/compact --preview" in told[0].text
-    assert not reasons(play)
+    assert not reasons(harness)
 
 
 async def test_an_overflow_is_recovered_from_once_and_then_stops_with_words(tmp_path: Path) -> None:
     too_long = fail("prompt is too long", status=400)
-    play = play_of(tmp_path, say(LONG), say(LONG), too_long, *TWO_PARTS, too_long, window=100_000)
-    await play.prompt("one")
-    await play.prompt("two")
-    await play.prompt("three")
-    assert reasons(play) == ["overflow"]
-    assert play.all(CompactionEnd)[0].will_retry
-    told = [notice.text for notice in play.all(Notice) if notice.level == "error"]
+    harness = play_of(tmp_path, say(LONG), say(LONG), too_long, *TWO_PARTS, too_long, window=100_000)
+    await harness.prompt("one")
+    await harness.prompt("two")
+    await harness.prompt("three")
+    assert reasons(harness) == ["overflow"]
+    assert harness.all(CompactionEnd)[0].will_retry
+    told = [notice.text for notice in harness.all(Notice) if notice.level == "error"]
     assert len(told) == 1 and told[0].startswith("Context overflow recovery failed after one")
 
 
 async def test_after_an_overflow_the_run_goes_on_by_itself(tmp_path: Path) -> None:
-    play = play_of(
+    harness = play_of(
         tmp_path,
         say(LONG),
         say(LONG),
@@ -193,114 +195,114 @@ async def test_after_an_overflow_the_run_goes_on_by_itself(tmp_path: Path) -> No
         window=99_999,
     )
     for text in ("one", "two", "three"):
-        await play.prompt(text)
-    assert play.session.last_answer is not None
-    assert play.session.last_answer.text == "at last"
-    assert "three" in texts(play.session.messages)
+        await harness.prompt(text)
+    assert harness.session.last_answer is not None
+    assert harness.session.last_answer.text == "at last"
+    assert "three" in texts(harness.session.messages)
 
 
 async def test_a_loop_is_guarded_against_with_what_fills_the_window(tmp_path: Path) -> None:
     model = Model(say("word " * 2_800))
-    play = play_of(tmp_path, *([model] * 12), keep=3_000)
-    await play.prompt("one")
-    await play.prompt("two")
-    told = [notice.text for notice in play.all(Notice) if "still nearly full" in notice.text]
+    harness = play_of(tmp_path, *([model] * 12), keep=3_000)
+    await harness.prompt("one")
+    await harness.prompt("two")
+    told = [notice.text for notice in harness.all(Notice) if "still nearly full" in notice.text]
     assert len(told) == 1
     assert "no further automatic compaction" in told[0] and "The largest parts: “word word" in told[0]
-    assert len(play.all(CompactionStart)) <= 2
+    assert len(harness.all(CompactionStart)) <= 2
 
 
 async def test_limits_of_one_model_hold_for_it_alone(tmp_path: Path) -> None:
-    play = play_of(tmp_path, *([Model()] * 8))
-    effective_settings, own = play.effective_settings, {"reserveTokens": 10, "keepRecentTokens": 10}
+    harness = play_of(tmp_path, *([Model()] * 8))
+    effective_settings, own = harness.effective_settings, {"reserveTokens": 10, "keepRecentTokens": 10}
     effective_settings.set("compaction.modelOverrides", {"scripted/script": own})
-    assert parts_of(play.session).context.compactor.limits == ContextLimits(
+    assert parts_of(harness.session).context.compactor.limits == ContextLimits(
         reserve_tokens=10, keep_recent_tokens=10
     )
     effective_settings.set("compaction.modelOverrides", {"scripted/other": own})
-    assert parts_of(play.session).context.compactor.limits.reserve_tokens == 1_000
+    assert parts_of(harness.session).context.compactor.limits.reserve_tokens == 1_000
 
 
 async def test_a_cheaper_model_writes_and_its_tokens_are_counted(tmp_path: Path) -> None:
-    play = play_of(tmp_path, say(LONG), say(LONG))
-    session = play.session
+    harness = play_of(tmp_path, say(LONG), say(LONG))
+    session = harness.session
     for text in ("one", "two"):
-        await play.prompt(text)
-    cheap = cheap_model(play, *TWO_PARTS)
+        await harness.prompt(text)
+    cheap = cheap_model(harness, *TWO_PARTS)
     before = session.stats.usage.output
     result = await session.compaction.run()
-    assert cheap.call_count == 2 and play.script.call_count == 2
+    assert cheap.call_count == 2 and harness.script.call_count == 2
     assert result.usage is not None and result.usage.output > 0
     assert session.stats.usage.output >= before + result.usage.output
 
 
 async def test_what_the_cheaper_model_cannot_read_the_sessions_own_summarises(tmp_path: Path) -> None:
-    play = play_of(tmp_path, say(LONG), say(LONG), *TWO_PARTS)
+    harness = play_of(tmp_path, say(LONG), say(LONG), *TWO_PARTS)
     for text in ("one", "two"):
-        await play.prompt(text)
-    cheap = cheap_model(play, *TWO_PARTS, window=1_100)
-    await play.session.compaction.run()
-    assert cheap.call_count < 2 and "a summary" in summary_of(play)
-    told = [notice.text for notice in play.all(Notice) if "does not fit into the window of" in notice.text]
+        await harness.prompt(text)
+    cheap = cheap_model(harness, *TWO_PARTS, window=1_100)
+    await harness.session.compaction.run()
+    assert cheap.call_count < 2 and "a summary" in summary_of(harness)
+    told = [notice.text for notice in harness.all(Notice) if "does not fit into the window of" in notice.text]
     assert told and "the window of cheap/cheap" in told[0] and "scripted/script writes" in told[0]
 
 
-def cheap_model(play: Play, *responses: ScriptedAnswer, window: int = 9_000) -> Scripted:
+def cheap_model(harness: ScriptedSession, *responses: ScriptedAnswer, window: int = 9_000) -> Scripted:
     """Another script behind an API and a provider of its own, which the settings name for summaries."""
     script = Scripted(responses)
-    play.registry.register("cheap", script.adapter, owner="cheap")
+    harness.registry.register("cheap", script.adapter, owner="cheap")
     entry = {
         "api": "cheap",
         "baseUrl": "http://cheap.test",
         "models": [{"id": "cheap", "name": "Cheap", "contextWindow": window}],
     }
-    play.choice.catalogue.add_provider("cheap", entry, owner="cheap")
-    play.effective_settings.set("compaction.model", "cheap/cheap")
+    harness.choice.catalogue.add_provider("cheap", entry, owner="cheap")
+    harness.effective_settings.set("compaction.model", "cheap/cheap")
     return script
 
 
 async def test_a_failed_request_for_a_summary_is_tried_again(tmp_path: Path) -> None:
-    play = play_of(tmp_path, say(LONG), say(LONG), fail("overloaded"), *TWO_PARTS)
+    harness = play_of(tmp_path, say(LONG), say(LONG), fail("overloaded"), *TWO_PARTS)
     for text in ("one", "two"):
-        await play.prompt(text)
-    await play.session.compaction.run()
-    assert [event.attempt for event in play.all(SummarizationRetryScheduled)] == [1]
-    assert "a summary" in summary_of(play)
+        await harness.prompt(text)
+    await harness.session.compaction.run()
+    assert [event.attempt for event in harness.all(SummarizationRetryScheduled)] == [1]
+    assert "a summary" in summary_of(harness)
 
 
 async def test_a_summary_is_told_as_it_is_written_and_can_be_stopped(tmp_path: Path) -> None:
     gate = asyncio.Event()
-    play = play_of(tmp_path, say(LONG), say(LONG), say("half a summary", gate=gate))
+    harness = play_of(tmp_path, say(LONG), say(LONG), say("half a summary", gate=gate))
     for text in ("one", "two"):
-        await play.prompt(text)
-    before = play.session.messages
-    work = asyncio.create_task(play.session.compaction.run())
-    await play.until(lambda: bool(play.all(CompactionProgress)))
-    await play.session.abort()
+        await harness.prompt(text)
+    before = harness.session.messages
+    work = asyncio.create_task(harness.session.compaction.run())
+    await harness.until(lambda: bool(harness.all(CompactionProgress)))
+    await harness.session.abort()
     with pytest.raises(SummaryCancelled):
         await work
-    assert play.all(CompactionEnd)[-1].aborted
-    assert play.session.messages == before
+    assert harness.all(CompactionEnd)[-1].aborted
+    assert harness.session.messages == before
 
 
 async def test_the_full_history_comes_back_and_stays(tmp_path: Path) -> None:
-    play = play_of(tmp_path, *([Model()] * 12))
-    while not play.all(CompactionEnd):
-        await play.prompt("and on")
-    await play.session.compaction.undo()
-    assert not any(isinstance(one, CompactionSummaryMessage) for one in play.session.messages)
-    await play.prompt("more")
-    assert len(play.all(CompactionStart)) == 1, "it is not compacted by itself again"
+    harness = play_of(tmp_path, *([Model()] * 12))
+    while not harness.all(CompactionEnd):
+        await harness.prompt("and on")
+    await harness.session.compaction.undo()
+    assert not any(isinstance(one, CompactionSummaryMessage) for one in harness.session.messages)
+    await harness.prompt("more")
+    assert len(harness.all(CompactionStart)) == 1, "it is not compacted by itself again"
 
 
 async def test_a_draft_of_a_branch_that_was_left_does_not_count(tmp_path: Path) -> None:
-    play = play_of(tmp_path, *([Model()] * 6))
-    await play.prompt("one")
-    await play.prompt("two")
-    draft = await play.session.compaction.draft()
-    await play.session.branches.go_to(None)
+    harness = play_of(tmp_path, *([Model()] * 6))
+    await harness.prompt("one")
+    await harness.prompt("two")
+    draft = await harness.session.compaction.draft()
+    await harness.session.branches.go_to(None)
     with pytest.raises(NothingToCompact, match="not on this branch"):
-        await play.session.compaction.accept(draft)
+        await harness.session.compaction.accept(draft)
 
 
 async def test_an_extension_writes_changes_or_stops_a_summary_a_previewed_one_too(tmp_path: Path) -> None:
@@ -318,10 +320,10 @@ async def test_an_extension_writes_changes_or_stops_a_summary_a_previewed_one_to
             given.append(preparation)
             return replies.pop(0)
 
-    play = play_of(tmp_path, *([model] * 8), hooks=Opinionated())
-    session = play.session
-    await play.prompt("one")
-    await play.prompt("two")
+    harness = play_of(tmp_path, *([model] * 8), hooks=Opinionated())
+    session = harness.session
+    await harness.prompt("one")
+    await harness.prompt("two")
     with pytest.raises(SummaryCancelled):
         await session.compaction.draft()
     await session.compaction.draft("All of it.")
@@ -338,17 +340,17 @@ async def test_an_extension_writes_changes_or_stops_a_summary_a_previewed_one_to
 
 async def test_a_stopped_run_stops_its_compaction(tmp_path: Path) -> None:
     gate = asyncio.Event()
-    play = play_of(tmp_path, say(LONG), say(LONG), say(LONG), say("never", gate=gate))
+    harness = play_of(tmp_path, say(LONG), say(LONG), say(LONG), say("never", gate=gate))
     run = asyncio.create_task(
-        parts_of(play.session).context.compactor.compact("threshold", run=(abort := Abort()))
+        parts_of(harness.session).context.compactor.compact("threshold", run=(abort := Abort()))
     )
     with pytest.raises(NothingToCompact):
         await run
-    await play.prompt("one")
-    await play.prompt("two")
-    play.script.responses[:] = [say("never", gate=gate)]
-    run = asyncio.create_task(parts_of(play.session).context.compactor.compact("threshold", run=abort))
-    await play.until(lambda: bool(play.all(CompactionProgress)))
+    await harness.prompt("one")
+    await harness.prompt("two")
+    harness.script.responses[:] = [say("never", gate=gate)]
+    run = asyncio.create_task(parts_of(harness.session).context.compactor.compact("threshold", run=abort))
+    await harness.until(lambda: bool(harness.all(CompactionProgress)))
     abort.set()
     with pytest.raises(SummaryCancelled):
         await run

@@ -8,7 +8,7 @@ from app.providers.model_stream import Context
 from app.providers.scripted import ScriptedAnswer, say
 from app.values.events import CompactionStart, Notice
 from app.values.models import Model
-from tests.compaction.stage import Scene
+from tests.compaction.project_session import ProjectSession
 from tests.support.sessions import parts_of
 
 LONG = "many words " * 300
@@ -19,7 +19,7 @@ def answer(context: Context, count: int) -> ScriptedAnswer:
 
 
 async def test_without_settings_the_defaults_hold(tmp_path: Path) -> None:
-    on = await Scene(tmp_path).open()
+    on = await ProjectSession(tmp_path).open()
     assert parts_of(on.session).context.compactor.limits == ContextLimits(
         reserve_tokens=16_384, keep_recent_tokens=20_000
     )
@@ -29,7 +29,7 @@ async def test_without_settings_the_defaults_hold(tmp_path: Path) -> None:
 async def test_the_limits_of_one_model_hold_for_it_and_what_is_left_out_is_the_general_one(
     tmp_path: Path,
 ) -> None:
-    made = Scene(tmp_path)
+    made = ProjectSession(tmp_path)
     made.settings(
         {
             "compaction": {
@@ -55,7 +55,7 @@ async def test_a_session_is_compacted_where_the_file_says(tmp_path: Path) -> Non
     """The same conversation, once within the limits and once over those of its model."""
     starts: dict[str, list[CompactionStart]] = {}
     for name, overrides in (("wide", {}), ("narrow", {"scripted/script": {"reserveTokens": 7_000}})):
-        made = Scene(tmp_path / name, [answer] * 10, window=14_000)
+        made = ProjectSession(tmp_path / name, [answer] * 10, window=14_000)
         limits = {"reserveTokens": 1_000, "keepRecentTokens": 300, "modelOverrides": overrides}
         made.settings({"compaction": limits})
         on = await made.open()
@@ -76,7 +76,7 @@ async def test_a_session_is_compacted_where_the_file_says(tmp_path: Path) -> Non
 
 
 async def test_a_project_may_switch_it_off(tmp_path: Path) -> None:
-    made = Scene(tmp_path, [answer] * 4, window=3_000)
+    made = ProjectSession(tmp_path, [answer] * 4, window=3_000)
     made.write(".bayou/settings.json", '{"compaction": {"mode": "off", "reserveTokens": 100}}')
     on = await made.open()
     happened: list[object] = []

@@ -11,26 +11,28 @@ from app.providers.scripted import call, fail, say
 from app.values.content import Text, ToolCall
 from app.values.entries import UsageEntry
 from app.values.messages import AssistantMessage, ToolResultMessage, user_message
-from tests.agent.stage import plain, tool
-from tests.engine.stage import Play
+from tests.agent.scripted_loop import plain, tool
+from tests.engine.scripted_session import ScriptedSession
 from tools.base import ToolContext
 from tools.results import ToolResult, text_result
 
 
 async def test_a_question_and_its_answer_enter_nothing(tmp_path: Path) -> None:
-    play = Play(tmp_path, say("The oars are two."), say("Because of the race."), say("Four now."))
-    await play.prompt("count the oars")
-    before, count = play.session.messages, len(play.events)
+    harness = ScriptedSession(
+        tmp_path, say("The oars are two."), say("Because of the race."), say("Four now.")
+    )
+    await harness.prompt("count the oars")
+    before, count = harness.session.messages, len(harness.events)
     heard: list[str] = []
-    assert await play.session.side_questions.ask("why four?", heard.append) == "Because of the race."
+    assert await harness.session.side_questions.ask("why four?", heard.append) == "Because of the race."
     assert "".join(heard) == "Because of the race."
-    assert play.session.messages == before
-    assert len(play.events) == count + 1  # what it cost
-    asked = [plain(message) for message in play.script.contexts[1].messages]
+    assert harness.session.messages == before
+    assert len(harness.events) == count + 1  # what it cost
+    asked = [plain(message) for message in harness.script.contexts[1].messages]
     assert asked[:2] == ["count the oars", "The oars are two."]
     assert asked[2].endswith("\n\nwhy four?")
-    await play.prompt("go on")
-    assert [plain(message) for message in play.script.contexts[2].messages] == [
+    await harness.prompt("go on")
+    assert [plain(message) for message in harness.script.contexts[2].messages] == [
         "count the oars",
         "The oars are two.",
         "go on",
@@ -38,13 +40,13 @@ async def test_a_question_and_its_answer_enter_nothing(tmp_path: Path) -> None:
 
 
 async def test_its_cost_is_kept_and_counted(tmp_path: Path) -> None:
-    play = Play(tmp_path, say("One."), say("Two."))
-    await play.prompt("go")
-    before = play.session.stats.usage.output
-    await play.session.side_questions.ask("really?")
-    entry = play.session.entries[-1]
+    harness = ScriptedSession(tmp_path, say("One."), say("Two."))
+    await harness.prompt("go")
+    before = harness.session.stats.usage.output
+    await harness.session.side_questions.ask("really?")
+    entry = harness.session.entries[-1]
     assert isinstance(entry, UsageEntry) and entry.kind == "beside"
-    assert play.session.stats.usage.output == before + entry.usage.output > before
+    assert harness.session.stats.usage.output == before + entry.usage.output > before
 
 
 async def test_it_is_asked_while_a_tool_runs(tmp_path: Path) -> None:
@@ -55,34 +57,36 @@ async def test_it_is_asked_while_a_tool_runs(tmp_path: Path) -> None:
         await done.wait()
         return text_result("ok")
 
-    play = Play(tmp_path, call("slow"), say("Beside."), say("Done."), tools=[tool("slow", waits)])
-    await play.session.prompt("go")
+    harness = ScriptedSession(
+        tmp_path, call("slow"), say("Beside."), say("Done."), tools=[tool("slow", waits)]
+    )
+    await harness.session.prompt("go")
     async with asyncio.timeout(10):
         await begun.wait()
-    assert await play.session.side_questions.ask("how long?") == "Beside."
-    asked = play.script.contexts[1].messages
+    assert await harness.session.side_questions.ask("how long?") == "Beside."
+    asked = harness.script.contexts[1].messages
     assert len(asked) == 2 and plain(asked[0]) == "go"
     done.set()
-    await play.session.wait_until_idle()
-    assert plain(play.session.messages[-1]) == "Done."
+    await harness.session.wait_until_idle()
+    assert plain(harness.session.messages[-1]) == "Done."
 
 
 async def test_what_cannot_be_answered_is_told(tmp_path: Path) -> None:
-    play = Play(tmp_path, say("Hm."), fail("overloaded"), call("read", path="a"))
-    await play.prompt("go")
+    harness = ScriptedSession(tmp_path, say("Hm."), fail("overloaded"), call("read", path="a"))
+    await harness.prompt("go")
     with pytest.raises(NoAnswer, match="overloaded"):
-        await play.session.side_questions.ask("why?")
+        await harness.session.side_questions.ask("why?")
     with pytest.raises(NoAnswer, match="tried to call tools"):
-        await play.session.side_questions.ask("why?")
+        await harness.session.side_questions.ask("why?")
     with pytest.raises(NoAnswer, match="There is no question"):
-        await play.session.side_questions.ask("  ")
+        await harness.session.side_questions.ask("  ")
 
 
 async def test_cancelling_stops_it(tmp_path: Path) -> None:
     gate = asyncio.Event()
-    play = Play(tmp_path, say("So", gate=gate))
+    harness = ScriptedSession(tmp_path, say("So", gate=gate))
     begun = asyncio.Event()
-    asking = asyncio.ensure_future(play.session.side_questions.ask("why?", lambda text: begun.set()))
+    asking = asyncio.ensure_future(harness.session.side_questions.ask("why?", lambda text: begun.set()))
     async with asyncio.timeout(10):
         await begun.wait()
     asking.cancel()
@@ -91,28 +95,30 @@ async def test_cancelling_stops_it(tmp_path: Path) -> None:
 
 
 async def test_what_is_handed_over_is_written_for_its_goal(tmp_path: Path) -> None:
-    play = Play(tmp_path, say("The oars are two."), say("Give every boat four oars: boats/fleet.py."))
+    harness = ScriptedSession(
+        tmp_path, say("The oars are two."), say("Give every boat four oars: boats/fleet.py.")
+    )
     with pytest.raises(NoAnswer, match="no messages to hand over"):
-        await play.session.side_questions.draft_handoff("four oars")
-    await play.prompt("count the oars")
+        await harness.session.side_questions.draft_handoff("four oars")
+    await harness.prompt("count the oars")
     with pytest.raises(NoAnswer, match="There is no goal"):
-        await play.session.side_questions.draft_handoff(" ")
+        await harness.session.side_questions.draft_handoff(" ")
     assert (
-        await play.session.side_questions.draft_handoff("four oars")
+        await harness.session.side_questions.draft_handoff("four oars")
         == "Give every boat four oars: boats/fleet.py."
     )
-    assert plain(play.script.contexts[1].messages[-1]).endswith("Goal: four oars")
+    assert plain(harness.script.contexts[1].messages[-1]).endswith("Goal: four oars")
 
 
 async def test_secrets_in_what_is_asked_beside_the_work_stay_here(tmp_path: Path) -> None:
     key = "ghp_" + "Ab3d" * 9
-    play = Play(tmp_path, say("Two. " * 4_000), say("Yes."), say("Begin."), say("Summary."))
-    await play.prompt("count the oars")
-    await play.session.side_questions.ask(f"is {key} one of them?", lambda text: None)
-    await play.session.side_questions.draft_handoff(f"publish with {key}", lambda text: None)
-    play.effective_settings.set("compaction.keepRecentTokens", 1)
-    await play.session.compaction.run(f"keep {key}")
-    asked = [plain(context.messages[-1]) for context in play.script.contexts[1:]]
+    harness = ScriptedSession(tmp_path, say("Two. " * 4_000), say("Yes."), say("Begin."), say("Summary."))
+    await harness.prompt("count the oars")
+    await harness.session.side_questions.ask(f"is {key} one of them?", lambda text: None)
+    await harness.session.side_questions.draft_handoff(f"publish with {key}", lambda text: None)
+    harness.effective_settings.set("compaction.keepRecentTokens", 1)
+    await harness.session.compaction.run(f"keep {key}")
+    asked = [plain(context.messages[-1]) for context in harness.script.contexts[1:]]
     assert len(asked) == 3
     assert all("[secret:github-token:" in text and key not in text for text in asked)
 

@@ -6,18 +6,18 @@ from app.providers.scripted import Response, call, say
 from app.values.content import text_of
 from app.values.events import Event, QuestionAsked, ToolExecutionEnd
 from app.values.messages import ToolResultMessage
-from tests.compaction.stage import Scene
+from tests.compaction.project_session import ProjectSession
 from tests.support.sessions import parts_of
 from tools.effects import Effects, Program
 
 
-async def scene_in(folder: Path, *responses: Response) -> Scene:
-    scene = await Scene(folder).open()
+async def scene_in(folder: Path, *responses: Response) -> ProjectSession:
+    scene = await ProjectSession(folder).open()
     scene.script.responses[:] = [*responses, say("ok")]
     return scene
 
 
-def result_in(scene: Scene) -> ToolResultMessage:
+def result_in(scene: ProjectSession) -> ToolResultMessage:
     return next(one for one in reversed(scene.session.messages) if isinstance(one, ToolResultMessage))
 
 

@@ -26,10 +26,10 @@ from app.values.events import (
     ToolExecutionStart,
 )
 from app.values.messages import CustomMessage, UserMessage, user_message
-from tests.agent.stage import plain
-from tests.engine.stage import Play
+from tests.agent.scripted_loop import plain
+from tests.engine.scripted_session import ScriptedSession
 from tests.providers.loopback import Loopback, Received, Reply, loopback
-from tests.providers.wires import model_for, sse
+from tests.providers.wire_formats import model_for, sse
 from tests.support.sessions import parts_of
 from tools.registry import builtin_tools
 
@@ -39,77 +39,77 @@ def note(text: str = "built") -> CustomMessage:
 
 
 async def test_every_request_has_an_id_and_names_what_is_new_in_it_before_and_after(tmp_path: Path) -> None:
-    play = Play(tmp_path, say("one"), say("two"))
-    await play.prompt("a")
-    await play.prompt("b")
-    prepared, delivered = play.all(ProviderRequestPrepared), play.all(ProviderRequestDelivered)
+    harness = ScriptedSession(tmp_path, say("one"), say("two"))
+    await harness.prompt("a")
+    await harness.prompt("b")
+    prepared, delivered = harness.all(ProviderRequestPrepared), harness.all(ProviderRequestDelivered)
     assert [event.request_id for event in prepared] == [event.request_id for event in delivered]
     assert len({event.request_id for event in prepared}) == 2
-    assert {event.session_id for event in prepared} == {play.session.log.session_id}
-    said = [message.id for message in parts_of(play.session).core.conversation.said]
+    assert {event.session_id for event in prepared} == {harness.session.log.session_id}
+    said = [message.id for message in parts_of(harness.session).core.conversation.said]
     assert prepared[0].message_ids == tuple(said[:1])
     assert prepared[1].message_ids == tuple(said[1:3])
     assert delivered[0].status == 200
     for event in delivered:
-        assert play.events.index(event) > play.events.index(
+        assert harness.events.index(event) > harness.events.index(
             next(one for one in prepared if one.request_id == event.request_id)
         )
 
 
 async def test_what_a_failed_request_named_is_named_again(tmp_path: Path) -> None:
-    play = Play(tmp_path, say("one"), fail("refused", status=400), say("two"))
+    harness = ScriptedSession(tmp_path, say("one"), fail("refused", status=400), say("two"))
     for text in ("a", "b", "c"):
-        await play.prompt(text)
-    named = [event.message_ids for event in play.all(ProviderRequestPrepared)]
-    a, one, b, failed, c = [message.id for message in parts_of(play.session).core.conversation.said][:5]
+        await harness.prompt(text)
+    named = [event.message_ids for event in harness.all(ProviderRequestPrepared)]
+    a, one, b, failed, c = [message.id for message in parts_of(harness.session).core.conversation.said][:5]
     assert named == [(a,), (one, b), (one, b, failed, c)]
 
 
 async def test_a_message_has_its_id_from_birth(tmp_path: Path) -> None:
-    play = Play(tmp_path, say("ok"))
+    harness = ScriptedSession(tmp_path, say("ok"))
     message = note()
-    assert await play.session.send(message, deliver_as="next_turn") == message.id
-    waiting = asyncio.ensure_future(play.session.wait_for_delivery(message.id))
-    await play.prompt("go")
+    assert await harness.session.send(message, deliver_as="next_turn") == message.id
+    waiting = asyncio.ensure_future(harness.session.wait_for_delivery(message.id))
+    await harness.prompt("go")
     assert (await waiting).outcome == "delivered"
-    assert message.id in play.all(ProviderRequestPrepared)[0].message_ids
-    assert any(line["id"] == message.id for line in play.lines())
+    assert message.id in harness.all(ProviderRequestPrepared)[0].message_ids
+    assert any(line["id"] == message.id for line in harness.lines())
 
 
 async def test_whoever_asks_later_gets_the_same_receipt(tmp_path: Path) -> None:
-    play = Play(tmp_path, say("ok"), say("again"))
-    await play.prompt("go")
-    prompt_id = next(m.id for m in play.session.messages if isinstance(m, UserMessage))
-    first = await play.session.wait_for_delivery(prompt_id, timeout=10)
-    await play.prompt("more")
-    assert await play.session.wait_for_delivery(prompt_id, timeout=10) == first
-    assert first.request_id == play.all(ProviderRequestPrepared)[0].request_id
+    harness = ScriptedSession(tmp_path, say("ok"), say("again"))
+    await harness.prompt("go")
+    prompt_id = next(m.id for m in harness.session.messages if isinstance(m, UserMessage))
+    first = await harness.session.wait_for_delivery(prompt_id, timeout=10)
+    await harness.prompt("more")
+    assert await harness.session.wait_for_delivery(prompt_id, timeout=10) == first
+    assert first.request_id == harness.all(ProviderRequestPrepared)[0].request_id
 
 
 async def test_a_time_limit_raises_and_leaves_nobody_waiting(tmp_path: Path) -> None:
-    play = Play(tmp_path)
+    harness = ScriptedSession(tmp_path)
     with pytest.raises(TimeoutError):
-        await play.session.wait_for_delivery("nobody", timeout=0.001)
+        await harness.session.wait_for_delivery("nobody", timeout=0.001)
 
 
 async def test_a_failed_request_does_not_count_and_a_retry_with_another_model_does(tmp_path: Path) -> None:
-    play = Play(tmp_path, fail("overloaded"), say("noted"))
-    other = play.script.model.__class__(**{**_fields(play.script.model), "id": "other"})
+    harness = ScriptedSession(tmp_path, fail("overloaded"), say("noted"))
+    other = harness.script.model.__class__(**{**_fields(harness.script.model), "id": "other"})
 
     def switch(event: Event) -> None:
         if isinstance(event, AutoRetryStart):
-            play.choice.set(other)
+            harness.choice.set(other)
 
-    play.session.subscribe(switch)
+    harness.session.subscribe(switch)
     message = note()
-    await play.session.send(message, trigger=True)
-    receipt = await play.session.wait_for_delivery(message.id, timeout=10)
-    await play.session.wait_until_idle()
-    failed, delivered = play.all(ProviderRequestFailed), play.all(ProviderRequestDelivered)
+    await harness.session.send(message, trigger=True)
+    receipt = await harness.session.wait_for_delivery(message.id, timeout=10)
+    await harness.session.wait_until_idle()
+    failed, delivered = harness.all(ProviderRequestFailed), harness.all(ProviderRequestDelivered)
     assert [event.error_message for event in failed] == ["overloaded"]
     assert [event.request_id for event in delivered] == [receipt.request_id]
-    assert play.session.last_answer is not None
-    assert play.session.last_answer.model == "other"
+    assert harness.session.last_answer is not None
+    assert harness.session.last_answer.model == "other"
 
 
 def _fields(model: Any) -> dict[str, Any]:
@@ -117,45 +117,45 @@ def _fields(model: Any) -> dict[str, Any]:
 
 
 async def test_headers_count_even_when_the_answer_breaks_off(tmp_path: Path) -> None:
-    play = Play(tmp_path, say("half of it", error="connection lost", breaks_after=1))
+    harness = ScriptedSession(tmp_path, say("half of it", error="connection lost", breaks_after=1))
     message = note()
-    await play.session.send(message, trigger=True)
-    assert (await play.session.wait_for_delivery(message.id, timeout=10)).outcome == "delivered"
-    assert play.all(ProviderRequestFailed) == []
+    await harness.session.send(message, trigger=True)
+    assert (await harness.session.wait_for_delivery(message.id, timeout=10)).outcome == "delivered"
+    assert harness.all(ProviderRequestFailed) == []
 
 
 async def test_what_is_summarised_away_before_it_was_sent_is_dropped(tmp_path: Path) -> None:
-    play = Play(tmp_path, say("one " * 400), say("two " * 400), say("the summary"))
-    await play.prompt("a")
+    harness = ScriptedSession(tmp_path, say("one " * 400), say("two " * 400), say("the summary"))
+    await harness.prompt("a")
     message = note()
-    await play.session.send(message)  # stands in the context, unsent
-    waiting = asyncio.ensure_future(play.session.wait_for_delivery(message.id))
-    play.effective_settings.set("compaction.keepRecentTokens", 1)
-    await play.session.send(note("something newer " * 50))
-    await play.session.compaction.run()
-    assert message.id not in parts_of(play.session).core.conversation.context_ids
+    await harness.session.send(message)  # stands in the context, unsent
+    waiting = asyncio.ensure_future(harness.session.wait_for_delivery(message.id))
+    harness.effective_settings.set("compaction.keepRecentTokens", 1)
+    await harness.session.send(note("something newer " * 50))
+    await harness.session.compaction.run()
+    assert message.id not in parts_of(harness.session).core.conversation.context_ids
     assert (await asyncio.wait_for(waiting, 10)).outcome == "dropped"
 
 
 async def test_what_is_taken_out_of_its_queue_is_dropped(tmp_path: Path) -> None:
-    play = Play(tmp_path)
-    await play.session.queue("follow_up", "later")
-    message = play.session.queues.waiting("follow_up")[0]
-    waiting = asyncio.ensure_future(play.session.wait_for_delivery(message.id))
+    harness = ScriptedSession(tmp_path)
+    await harness.session.queue("follow_up", "later")
+    message = harness.session.queues.waiting("follow_up")[0]
+    waiting = asyncio.ensure_future(harness.session.wait_for_delivery(message.id))
     await asyncio.sleep(0)
-    play.session.queues.remove(message.id)
+    harness.session.queues.remove(message.id)
     assert (await asyncio.wait_for(waiting, 10)).outcome == "dropped"
 
 
 async def test_what_is_left_behind_in_another_branch_is_dropped(tmp_path: Path) -> None:
-    play = Play(tmp_path, say("one"))
-    await play.prompt("a")
-    leaf = play.session.log.leaf_id
+    harness = ScriptedSession(tmp_path, say("one"))
+    await harness.prompt("a")
+    leaf = harness.session.log.leaf_id
     message = note()
-    await play.session.send(message)
-    waiting = asyncio.ensure_future(play.session.wait_for_delivery(message.id))
+    await harness.session.send(message)
+    waiting = asyncio.ensure_future(harness.session.wait_for_delivery(message.id))
     await asyncio.sleep(0)
-    await play.session.branches.go_to(leaf)
+    await harness.session.branches.go_to(leaf)
     assert (await asyncio.wait_for(waiting, 10)).outcome == "dropped"
 
 
@@ -164,10 +164,10 @@ class Flight:
 
     def __init__(self, folder: Path) -> None:
         self.headers = [asyncio.Event(), asyncio.Event()]
-        self.play = Play(folder, *[self._response] * 2)
-        self.made = parts_of(self.play.session)
+        self.harness = ScriptedSession(folder, *[self._response] * 2)
+        self.made = parts_of(self.harness.session)
         self.deliveries = self.made.core.deliveries
-        self.events = self.play.events
+        self.events = self.harness.events
         self.answers = [say("fine"), say("fine")]
 
     def _response(self, context: Context, number: int) -> Any:
@@ -263,19 +263,19 @@ def runs(command: str) -> Reply:
     return Reply(body=sse(chunk(tool_calls=[asked]), chunk("tool_calls"), done=True))
 
 
-def with_provider(folder: Path, server: Loopback) -> Play:
-    play = Play(folder, tools=builtin_tools())
-    play.choice.credentials = Credentials(folder / "agent", {"OPENAI_API_KEY": "k"})
-    play.choice.set(model_for("openai-completions", server.url, provider="openai"))
-    play.effective_settings.set("bash.autoBackground.thresholdMs", 50)
-    return play
+def with_provider(folder: Path, server: Loopback) -> ScriptedSession:
+    harness = ScriptedSession(folder, tools=builtin_tools())
+    harness.choice.credentials = Credentials(folder / "agent", {"OPENAI_API_KEY": "k"})
+    harness.choice.set(model_for("openai-completions", server.url, provider="openai"))
+    harness.effective_settings.set("bash.autoBackground.thresholdMs", 50)
+    return harness
 
 
 @pytest.mark.parametrize("has_outage", [False, True])
 async def test_a_background_result_is_pending_until_headers_answer_a_request_with_it(
     tmp_path: Path, server: Loopback, has_outage: bool
 ) -> None:
-    play = with_provider(tmp_path, server)
+    harness = with_provider(tmp_path, server)
     os.mkfifo(tmp_path / "gate")
     headers, asked_again = asyncio.Event(), asyncio.Event()
 
@@ -287,50 +287,50 @@ async def test_a_background_result_is_pending_until_headers_answer_a_request_wit
     outage = [Reply(status=503, body=b'{"error": {"message": "overloaded"}}')] if has_outage else []
     server.reply(runs("echo x > began; cat gate"), speaks("I wait."), *outage, holds_its_headers)
 
-    await play.prompt("build it")
+    await harness.prompt("build it")
     assert (tmp_path / "began").exists(), "the work started at once"
-    promoted = play.all(JobChanged)
+    promoted = harness.all(JobChanged)
     assert [event.state for event in promoted] == ["running"], "the mark came with the promotion"
-    assert play.events.index(promoted[0]) > play.events.index(play.all(ToolExecutionStart)[0])
-    assert play.events.index(promoted[0]) < play.events.index(play.all(ToolExecutionEnd)[0])
-    assert "Background job job1 started" in plain(play.all(ToolExecutionEnd)[0].message)
+    assert harness.events.index(promoted[0]) > harness.events.index(harness.all(ToolExecutionStart)[0])
+    assert harness.events.index(promoted[0]) < harness.events.index(harness.all(ToolExecutionEnd)[0])
+    assert "Background job job1 started" in plain(harness.all(ToolExecutionEnd)[0].message)
 
     (tmp_path / "gate").write_text("built 42 files\n")  # nobody asks: the end wakes the agent by itself
     async with asyncio.timeout(20):
         await asked_again.wait()
-    message = next(m for m in play.session.messages if isinstance(m, CustomMessage))
+    message = next(m for m in harness.session.messages if isinstance(m, CustomMessage))
     assert "built 42 files" in plain(message)
     assert message.details["jobId"] == "job1"
     assert "built 42 files" in server.requests[-1].body.decode(), "the result is on the wire"
-    assert play.session.jobs.get("job1").state == "done", "but no headers have come: still pending"
+    assert harness.session.jobs.get("job1").state == "done", "but no headers have come: still pending"
     if has_outage:
-        assert len(play.all(ProviderRequestFailed)) == 1, "nor did the failed request count"
+        assert len(harness.all(ProviderRequestFailed)) == 1, "nor did the failed request count"
 
     headers.set()
-    await play.session.wait_until_idle()
-    await play.until(lambda: play.session.jobs.get("job1").state == "delivered")
-    receipt = await play.session.wait_for_delivery(message.id, timeout=10)
-    delivered = next(e for e in play.all(ProviderRequestDelivered) if e.request_id == receipt.request_id)
-    cleared = next(e for e in play.all(JobChanged) if e.state == "delivered")
-    assert play.events.index(cleared) > play.events.index(delivered)
-    prepared = next(e for e in play.all(ProviderRequestPrepared) if e.request_id == receipt.request_id)
+    await harness.session.wait_until_idle()
+    await harness.until(lambda: harness.session.jobs.get("job1").state == "delivered")
+    receipt = await harness.session.wait_for_delivery(message.id, timeout=10)
+    delivered = next(e for e in harness.all(ProviderRequestDelivered) if e.request_id == receipt.request_id)
+    cleared = next(e for e in harness.all(JobChanged) if e.state == "delivered")
+    assert harness.events.index(cleared) > harness.events.index(delivered)
+    prepared = next(e for e in harness.all(ProviderRequestPrepared) if e.request_id == receipt.request_id)
     assert message.id in prepared.message_ids
-    assert plain(play.session.messages[-1]) == "The build is done."
-    await play.session.close()
+    assert plain(harness.session.messages[-1]) == "The build is done."
+    await harness.session.close()
 
 
 async def test_a_quick_command_has_no_mark_at_all(tmp_path: Path, server: Loopback) -> None:
-    play = with_provider(tmp_path, server)
-    play.effective_settings.set("bash.autoBackground.thresholdMs", 60000)
+    harness = with_provider(tmp_path, server)
+    harness.effective_settings.set("bash.autoBackground.thresholdMs", 60000)
     server.reply(runs("echo quick"), speaks("ok"))
-    await play.prompt("go")
-    assert play.all(JobChanged) == []
-    assert plain(play.all(ToolExecutionEnd)[0].message) == "quick"
-    await play.session.close()
+    await harness.prompt("go")
+    assert harness.all(JobChanged) == []
+    assert plain(harness.all(ToolExecutionEnd)[0].message) == "quick"
+    await harness.session.close()
 
 
 async def test_nothing_goes_to_the_background_by_itself_that_a_later_call_waits_for(tmp_path: Path) -> None:
-    play = Play(
+    harness = ScriptedSession(
         tmp_path,
         call("bash", command="cat gate > a.txt")
         + call("bash", command="cat other")
@@ -339,25 +339,27 @@ async def test_nothing_goes_to_the_background_by_itself_that_a_later_call_waits_
         say("both"),
         tools=builtin_tools(),
     )
-    play.effective_settings.set("bash.autoBackground.thresholdMs", 50)
+    harness.effective_settings.set("bash.autoBackground.thresholdMs", 50)
     os.mkfifo(tmp_path / "gate")
     os.mkfifo(tmp_path / "other")
-    running = asyncio.create_task(play.prompt("go"))
-    await play.until(lambda: bool(play.all(JobChanged)))  # what nothing waits for has gone there
+    running = asyncio.create_task(harness.prompt("go"))
+    await harness.until(lambda: bool(harness.all(JobChanged)))  # what nothing waits for has gone there
     await asyncio.to_thread((tmp_path / "gate").write_text, "the command's\n")
     await running
     assert (tmp_path / "a.txt").read_text() == "mine\n"
-    assert {one.title for one in play.all(JobChanged)} == {"cat other"}
-    await play.session.close()
+    assert {one.title for one in harness.all(JobChanged)} == {"cat other"}
+    await harness.session.close()
 
 
 async def test_nothing_goes_to_the_background_by_itself_that_code_has_called(tmp_path: Path) -> None:
-    play = Play(tmp_path, tools=builtin_tools())
-    play.effective_settings.set("bash.autoBackground.thresholdMs", 50)
-    result = await parts_of(play.session).tools.nested.run("bash", {"command": "sleep 0.3; echo yes"}, "cell")
+    harness = ScriptedSession(tmp_path, tools=builtin_tools())
+    harness.effective_settings.set("bash.autoBackground.thresholdMs", 50)
+    result = await parts_of(harness.session).tools.nested.run(
+        "bash", {"command": "sleep 0.3; echo yes"}, "cell"
+    )
     assert result.text == "yes"
-    assert play.all(JobChanged) == []
-    await play.session.close()
+    assert harness.all(JobChanged) == []
+    await harness.session.close()
 
 
 def test_messages_of_a_person_have_ids_too() -> None:

@@ -12,20 +12,20 @@ import pytest
 from app.providers.scripted import call, fail, say
 from app.values.diagnostics import DiagnosticsEnd, DiagnosticsStart
 from app.values.events import AgentSettled
-from tests.engine.diagnosed import change, stage, told, warnings, write
+from tests.engine.diagnosed_session import change, diagnosed_session, diagnostic_texts, warnings, write
 
 
 async def test_what_is_not_found_is_told_once(tmp_path: Path):
-    play = stage(
+    harness = diagnosed_session(
         tmp_path,
         *(call("write", path="a.txt", content="1"), say("done")),
         *(call("write", path="a.txt", content="2"), say("done")),
         command="no-such-linter {files}",
     )
-    await play.prompt("go")
-    await play.prompt("go")
-    assert warnings(play) == ["Diagnostics: no-such-linter is not found."]
-    assert told(play) == []
+    await harness.prompt("go")
+    await harness.prompt("go")
+    assert warnings(harness) == ["Diagnostics: no-such-linter is not found."]
+    assert diagnostic_texts(harness) == []
 
 
 @pytest.mark.parametrize(
@@ -41,46 +41,46 @@ async def test_what_is_not_found_is_told_once(tmp_path: Path):
 )
 async def test_a_program_that_breaks_is_named_and_passed_over(tmp_path: Path, script: str, why: str):
     (tmp_path / "broken.py").write_text(script)
-    play = stage(
+    harness = diagnosed_session(
         tmp_path,
         call("write", path="a.txt", content="1"),
         say("done"),
         command=f"{sys.executable} {tmp_path}/broken.py",
     )
-    await play.prompt("go")
-    [text] = warnings(play)
-    assert why in text and told(play) == []
-    assert play.all(AgentSettled)[0].aborted is False
+    await harness.prompt("go")
+    [text] = warnings(harness)
+    assert why in text and diagnostic_texts(harness) == []
+    assert harness.all(AgentSettled)[0].aborted is False
 
 
 async def test_output_without_end_is_bounded(tmp_path: Path):
     (tmp_path / "loud.py").write_text(
         "n = 0\nwhile True:\n    n += 1\n    print(f'a.txt:{n}:1: error: ' + 'x' * 1000)"
     )
-    play = stage(
+    harness = diagnosed_session(
         tmp_path,
         call("write", path="a.txt", content="1"),
         say("done"),
         say("oh"),
         command=f"{sys.executable} {tmp_path}/loud.py",
     )
-    await play.prompt("go")
-    assert "more are not shown" in told(play)[0]
-    assert "more than 4 MB" in warnings(play)[0]
+    await harness.prompt("go")
+    assert "more are not shown" in diagnostic_texts(harness)[0]
+    assert "more than 4 MB" in warnings(harness)[0]
 
 
 async def test_one_that_takes_too_long_is_ended_with_its_children(tmp_path: Path):
     pids = tmp_path / "pids"
     (tmp_path / "slow.sh").write_text(f"sleep 1000 & echo $$ $! > {pids}; wait\n")
-    play = stage(
+    harness = diagnosed_session(
         tmp_path,
         call("write", path="a.txt", content="1"),
         say("done"),
         command=f"sh {tmp_path}/slow.sh",
     )
-    play.effective_settings.set("diagnostics.timeoutSeconds", 3)
-    await play.prompt("go")
-    assert "took longer than 3 seconds" in warnings(play)[0]
+    harness.effective_settings.set("diagnostics.timeoutSeconds", 3)
+    await harness.prompt("go")
+    assert "took longer than 3 seconds" in warnings(harness)[0]
     assert [is_alive(pid) for pid in pids.read_text().split()] == [False, False]
 
 
@@ -96,16 +96,18 @@ async def test_an_abort_ends_it_with_its_children_and_leaves_no_image(
     (tmp_path / "slow.sh").write_text(
         f"case $PWD in */bayou-before-*) sleep 1000 & echo $$ $! > {pids}; wait;; *) echo a.txt:1:1: bad;; esac\n"
     )
-    play = stage(tmp_path, change("a.txt", "one", "two"), say("done"), command=f"sh {tmp_path}/slow.sh")
-    write(play, "a.txt", "one\n")
-    await play.session.prompt("go")
+    harness = diagnosed_session(
+        tmp_path, change("a.txt", "one", "two"), say("done"), command=f"sh {tmp_path}/slow.sh"
+    )
+    write(harness, "a.txt", "one\n")
+    await harness.session.prompt("go")
     running = (await spoken.words()).split()
     assert [is_alive(pid) for pid in running] == [True, True] and list(images.iterdir())
-    await play.session.abort()
+    await harness.session.abort()
     # One that was just being started is ended by its watcher, beside the abort.
     assert await asyncio.to_thread(left_of, running) == []
-    assert play.all(DiagnosticsEnd)[0].aborted and play.all(AgentSettled)[0].aborted
-    assert told(play) == [] and list(images.glob("bayou-before-*")) == []
+    assert harness.all(DiagnosticsEnd)[0].aborted and harness.all(AgentSettled)[0].aborted
+    assert diagnostic_texts(harness) == [] and list(images.glob("bayou-before-*")) == []
 
 
 class Spoken:
@@ -146,7 +148,7 @@ def is_alive(pid: str) -> bool:
 
 async def test_what_an_abort_left_unlooked_at_is_looked_at_with_the_next_change(tmp_path: Path):
     gate = asyncio.Event()
-    play = stage(
+    harness = diagnosed_session(
         tmp_path,
         change("a.txt", "one", "BAD"),
         say("half", gate=gate),
@@ -155,16 +157,16 @@ async def test_what_an_abort_left_unlooked_at_is_looked_at_with_the_next_change(
         say("nothing more"),
         say("I see"),
     )
-    write(play, "a.txt", "one\ntwo\n")
-    await play.session.prompt("go")
-    await play.until(lambda: len(play.script.contexts) == 2)
-    await play.session.abort()
-    await play.prompt("hello")
-    assert told(play) == [] and play.all(DiagnosticsStart) == [], (
+    write(harness, "a.txt", "one\ntwo\n")
+    await harness.session.prompt("go")
+    await harness.until(lambda: len(harness.script.contexts) == 2)
+    await harness.session.abort()
+    await harness.prompt("hello")
+    assert diagnostic_texts(harness) == [] and harness.all(DiagnosticsStart) == [], (
         "nobody is kept waiting for what is no change"
     )
-    await play.prompt("go on")
-    assert "a.txt:1:1: error: BAD" in told(play)[0]
+    await harness.prompt("go on")
+    assert "a.txt:1:1: error: BAD" in diagnostic_texts(harness)[0]
 
 
 async def test_what_is_said_while_it_is_looked_at_is_heard(tmp_path: Path):
@@ -174,22 +176,22 @@ async def test_what_is_said_while_it_is_looked_at_is_heard(tmp_path: Path):
     (tmp_path / "waits.py").write_text(
         f"file = open({str(ready)!r}, 'w'); file.write('ready'); file.flush(); open({str(go)!r}).read()"
     )
-    play = stage(
+    harness = diagnosed_session(
         tmp_path,
         call("write", path="a.txt", content="1"),
         say("done"),
         say("heard"),
         command=f"{sys.executable} {tmp_path}/waits.py",
     )
-    await play.session.prompt("go")
+    await harness.session.prompt("go")
     assert await spoken.words() == "ready"
-    await play.session.queue("steering", "and this")
+    await harness.session.queue("steering", "and this")
     await asyncio.to_thread(go.write_text, "")
-    await play.session.wait_until_idle()
-    assert play.session.messages[-1].content[0].text == "heard"  # type: ignore[union-attr]
+    await harness.session.wait_until_idle()
+    assert harness.session.messages[-1].content[0].text == "heard"  # type: ignore[union-attr]
 
 
 async def test_after_an_answer_that_failed_nobody_looks(tmp_path: Path):
-    play = stage(tmp_path, call("write", path="a.txt", content="BAD"), fail("no", status=400))
-    await play.prompt("go")
-    assert play.all(DiagnosticsStart) == []
+    harness = diagnosed_session(tmp_path, call("write", path="a.txt", content="BAD"), fail("no", status=400))
+    await harness.prompt("go")
+    assert harness.all(DiagnosticsStart) == []

@@ -15,7 +15,7 @@ from app.undo.content_store import UndoConfig
 from app.values.diagnostics import DiagnosticsEnd, DiagnosticsStart
 from app.values.events import AgentSettled, Notice
 from app.values.messages import CustomMessage, ToolResultMessage
-from tests.engine.diagnosed import change, stage, told, warnings, write
+from tests.engine.diagnosed_session import change, diagnosed_session, diagnostic_texts, warnings, write
 from tools.diagnostics.problems import CodeProblem, FileChangeTexts
 from tools.diagnostics.reading import MAX_SHOWN_TEXT
 
@@ -23,60 +23,64 @@ RUFF = Path(sys.executable).with_name("ruff")
 
 
 async def test_what_is_new_reaches_the_model_and_the_person_once(tmp_path: Path):
-    play = stage(tmp_path, change("a.txt", "three", "BAD new\nthree"), say("done"), say("so be it"))
-    write(play, "a.txt", "BAD old\ntwo\nthree\n")
-    await play.prompt("go")
-    [text] = told(play)
-    assert "a.txt:3:1: error: BAD new [lint.py]" in text and "BAD old" not in text
-    assert [one.programs for one in play.all(DiagnosticsStart)] == [("lint.py",)]
-    [end] = play.all(DiagnosticsEnd)
-    assert (end.total, end.problems[0].path, end.problems[0].line) == (1, "a.txt", 3)
-    assert play.script.contexts[-1].messages[-1] == next(
-        one for one in play.session.messages if isinstance(one, CustomMessage)
+    harness = diagnosed_session(
+        tmp_path, change("a.txt", "three", "BAD new\nthree"), say("done"), say("so be it")
     )
-    assert play.session.messages[-1].content[0].text == "so be it"  # type: ignore[union-attr]
+    write(harness, "a.txt", "BAD old\ntwo\nthree\n")
+    await harness.prompt("go")
+    [text] = diagnostic_texts(harness)
+    assert "a.txt:3:1: error: BAD new [lint.py]" in text and "BAD old" not in text
+    assert [one.programs for one in harness.all(DiagnosticsStart)] == [("lint.py",)]
+    [end] = harness.all(DiagnosticsEnd)
+    assert (end.total, end.problems[0].path, end.problems[0].line) == (1, "a.txt", 3)
+    assert harness.script.contexts[-1].messages[-1] == next(
+        one for one in harness.session.messages if isinstance(one, CustomMessage)
+    )
+    assert harness.session.messages[-1].content[0].text == "so be it"  # type: ignore[union-attr]
 
 
 async def test_it_is_off_unless_it_is_wanted(tmp_path: Path):
-    play = stage(tmp_path, change("a.txt", "one", "BAD"), say("done"), when="off")
-    write(play, "a.txt", "one\n")
-    await play.prompt("go")
-    assert told(play) == [] and play.all(DiagnosticsStart) == []
+    harness = diagnosed_session(tmp_path, change("a.txt", "one", "BAD"), say("done"), when="off")
+    write(harness, "a.txt", "one\n")
+    await harness.prompt("go")
+    assert diagnostic_texts(harness) == [] and harness.all(DiagnosticsStart) == []
 
 
 async def test_without_anything_new_nobody_is_told(tmp_path: Path):
-    play = stage(tmp_path, change("a.txt", "one", "two"), say("done"))
-    write(play, "a.txt", "BAD\none\n")
-    await play.prompt("go")
-    assert told(play) == [] and len(play.script.contexts) == 2
-    assert [one.total for one in play.all(DiagnosticsEnd)] == [0]
+    harness = diagnosed_session(tmp_path, change("a.txt", "one", "two"), say("done"))
+    write(harness, "a.txt", "BAD\none\n")
+    await harness.prompt("go")
+    assert diagnostic_texts(harness) == [] and len(harness.script.contexts) == 2
+    assert [one.total for one in harness.all(DiagnosticsEnd)] == [0]
 
 
 async def test_nothing_starts_when_nothing_was_changed(tmp_path: Path):
-    play = stage(tmp_path, call("read", path="a.txt"), say("done"))
-    write(play, "a.txt", "BAD\n")
-    await play.prompt("go")
-    assert play.all(DiagnosticsStart) == [] and play.all(DiagnosticsEnd) == []
+    harness = diagnosed_session(tmp_path, call("read", path="a.txt"), say("done"))
+    write(harness, "a.txt", "BAD\n")
+    await harness.prompt("go")
+    assert harness.all(DiagnosticsStart) == [] and harness.all(DiagnosticsEnd) == []
 
 
 async def test_a_change_that_was_taken_back_is_none(tmp_path: Path):
-    play = stage(tmp_path, change("a.txt", "one", "BAD"), change("a.txt", "BAD", "one"), say("done"))
-    write(play, "a.txt", "one\n")
-    await play.prompt("go")
-    assert play.all(DiagnosticsStart) == []
+    harness = diagnosed_session(
+        tmp_path, change("a.txt", "one", "BAD"), change("a.txt", "BAD", "one"), say("done")
+    )
+    write(harness, "a.txt", "one\n")
+    await harness.prompt("go")
+    assert harness.all(DiagnosticsStart) == []
 
 
 async def test_an_edit_that_mends_nothing_does_not_bring_the_same_again(tmp_path: Path):
-    play = stage(
+    harness = diagnosed_session(
         tmp_path,
         change("a.txt", "one", "BAD"),
         say("done"),
         change("a.txt", "two", "still two"),
         say("done again"),
     )
-    write(play, "a.txt", "one\ntwo\n")
-    await play.prompt("go")
-    assert len(told(play)) == 1 and len(play.all(DiagnosticsEnd)) == 2
+    write(harness, "a.txt", "one\ntwo\n")
+    await harness.prompt("go")
+    assert len(diagnostic_texts(harness)) == 1 and len(harness.all(DiagnosticsEnd)) == 2
 
 
 async def test_it_never_goes_on_for_ever(tmp_path: Path):
@@ -85,14 +89,14 @@ async def test_it_never_goes_on_for_ever(tmp_path: Path):
         for number in range(9)
         for answer in (call("write", path="a.txt", content=f"BAD {number}\n"), say("done"))
     ]
-    play = stage(tmp_path, *script)
-    await play.prompt("go")
-    assert len(told(play)) == MAX_REPORTS["turn"]
-    assert len(play.all(AgentSettled)) == 1
+    harness = diagnosed_session(tmp_path, *script)
+    await harness.prompt("go")
+    assert len(diagnostic_texts(harness)) == MAX_REPORTS["turn"]
+    assert len(harness.all(AgentSettled)) == 1
 
 
 async def test_a_new_prompt_begins_anew_with_what_is_there(tmp_path: Path):
-    play = stage(
+    harness = diagnosed_session(
         tmp_path,
         change("a.txt", "one", "BAD one"),
         say("done"),
@@ -101,35 +105,37 @@ async def test_a_new_prompt_begins_anew_with_what_is_there(tmp_path: Path):
         say("done"),
         say("it stays, too"),
     )
-    write(play, "a.txt", "one\ntwo\n")
-    await play.prompt("go")
-    await play.prompt("and more")
-    assert ["BAD one" in text for text in told(play)] == [True, False]
-    assert "BAD two" in told(play)[1]
+    write(harness, "a.txt", "one\ntwo\n")
+    await harness.prompt("go")
+    await harness.prompt("and more")
+    assert ["BAD one" in text for text in diagnostic_texts(harness)] == [True, False]
+    assert "BAD two" in diagnostic_texts(harness)[1]
 
 
 async def test_in_the_mode_edit_it_goes_with_the_results(tmp_path: Path):
-    play = stage(tmp_path, change("a.txt", "one", "BAD"), call("ls"), say("done"), when="edit")
-    write(play, "a.txt", "one\n")
-    await play.prompt("go")
-    assert len(told(play)) == 1
-    kinds = [type(one) for one in play.script.contexts[1].messages]
+    harness = diagnosed_session(tmp_path, change("a.txt", "one", "BAD"), call("ls"), say("done"), when="edit")
+    write(harness, "a.txt", "one\n")
+    await harness.prompt("go")
+    assert len(diagnostic_texts(harness)) == 1
+    kinds = [type(one) for one in harness.script.contexts[1].messages]
     assert kinds[-2:] == [ToolResultMessage, CustomMessage]
 
 
 async def test_a_thousand_are_cut_with_their_number(tmp_path: Path):
     many = "".join(f"BAD {number}\n" for number in range(1_000))
-    play = stage(tmp_path, call("write", path="a.txt", content=many), say("done"), say("oh"))
-    await play.prompt("go")
-    [text] = told(play)
+    harness = diagnosed_session(tmp_path, call("write", path="a.txt", content=many), say("done"), say("oh"))
+    await harness.prompt("go")
+    [text] = diagnostic_texts(harness)
     assert text.count("error: BAD") == MAX_SHOWN and f"({1_000 - MAX_SHOWN} more are not shown.)" in text
-    assert play.all(DiagnosticsEnd)[0].total == 1_000 and len(text) < 4_000
+    assert harness.all(DiagnosticsEnd)[0].total == 1_000 and len(text) < 4_000
 
 
 async def test_a_file_of_another_folder_is_nobodys_business(tmp_path: Path):
-    play = stage(tmp_path, call("write", path=str(tmp_path / "out.txt"), content="BAD"), say("done"))
-    await play.prompt("go")
-    assert play.all(DiagnosticsStart) == []
+    harness = diagnosed_session(
+        tmp_path, call("write", path=str(tmp_path / "out.txt"), content="BAD"), say("done")
+    )
+    await harness.prompt("go")
+    assert harness.all(DiagnosticsStart) == []
 
 
 # Who may run
@@ -138,34 +144,36 @@ async def test_a_file_of_another_folder_is_nobodys_business(tmp_path: Path):
 async def test_nothing_of_a_folder_that_is_not_trusted_runs(tmp_path: Path):
     ran = tmp_path / "ran"
     standing = PermissionContext(asks="nobody", home=tmp_path, agent_dir=tmp_path / "agent")
-    play = stage(tmp_path, call("write", path="a.txt", content="BAD"), say("done"), standing=standing)
-    write(play, ".venv/bin/lint", f"#!/bin/sh\necho > {ran}\n").chmod(0o755)
-    play.effective_settings.set("diagnostics.commands", {"*.txt": "lint {files}"})
-    await play.prompt("go")
-    assert not ran.exists() and "not trusted" in warnings(play)[0]
+    harness = diagnosed_session(
+        tmp_path, call("write", path="a.txt", content="BAD"), say("done"), standing=standing
+    )
+    write(harness, ".venv/bin/lint", f"#!/bin/sh\necho > {ran}\n").chmod(0o755)
+    harness.effective_settings.set("diagnostics.commands", {"*.txt": "lint {files}"})
+    await harness.prompt("go")
+    assert not ran.exists() and "not trusted" in warnings(harness)[0]
 
 
 @pytest.mark.parametrize("rule", ["bash: {name} **", "bash: {path} **"])
 async def test_a_rule_that_refuses_a_command_refuses_it_here(tmp_path: Path, rule: str):
-    play = stage(tmp_path, call("write", path="a.txt", content="BAD"), say("done"))
+    harness = diagnosed_session(tmp_path, call("write", path="a.txt", content="BAD"), say("done"))
     program = Path(sys.executable)
-    play.effective_settings.set("permissions.deny", [rule.format(name=program.name, path=program)])
-    await play.prompt("go")
-    assert "refused by" in warnings(play)[0] and play.all(DiagnosticsStart) == []
+    harness.effective_settings.set("permissions.deny", [rule.format(name=program.name, path=program)])
+    await harness.prompt("go")
+    assert "refused by" in warnings(harness)[0] and harness.all(DiagnosticsStart) == []
 
 
 async def test_secrets_in_what_is_said_are_masked(tmp_path: Path):
     key = "sk-ant-api03-" + "Ab3" * 31 + "AA"
     at_the_cut = "x" * (MAX_SHOWN_TEXT - len("BAD  ") - len(key) // 2)
-    play = stage(
+    harness = diagnosed_session(
         tmp_path,
         call("write", path="a.txt", content=f"BAD {key}\nBAD {at_the_cut} {key}\n"),
         say("done"),
         say("oh"),
     )
-    await play.prompt("go")
-    assert key[:20] not in told(play)[0] and key[:20] not in str(play.all(DiagnosticsEnd))
-    assert len(told(play)[0]) < 1_000
+    await harness.prompt("go")
+    assert key[:20] not in diagnostic_texts(harness)[0] and key[:20] not in str(harness.all(DiagnosticsEnd))
+    assert len(diagnostic_texts(harness)[0]) < 1_000
 
 
 @pytest.mark.parametrize(
@@ -176,20 +184,20 @@ async def test_secrets_are_masked_in_what_a_program_breaks_with_and_in_names(tmp
     before = "x" * (MAX_SHOWN_TEXT - 20)
     (tmp_path / "linter.py").write_text(f"before, key = {before!r}, {key!r}\n{script}")
     command = f"{sys.executable} {tmp_path}/linter.py --token {key}"
-    play = stage(
+    harness = diagnosed_session(
         tmp_path, call("write", path=f"{key}.txt", content="1"), say("done"), say("oh"), command=command
     )
-    play.effective_settings.set(
+    harness.effective_settings.set(
         "diagnostics.commands", {"*.txt": [command, f"{sys.executable} -c 'import sys; sys.exit(3)' {key}"]}
     )
-    write(play, "a.txt", "1")
-    await play.prompt("go")
+    write(harness, "a.txt", "1")
+    await harness.prompt("go")
     heard = [
-        *told(play),
-        *warnings(play),
-        *map(str, [*play.all(DiagnosticsStart), *play.all(DiagnosticsEnd)]),
+        *diagnostic_texts(harness),
+        *warnings(harness),
+        *map(str, [*harness.all(DiagnosticsStart), *harness.all(DiagnosticsEnd)]),
     ]
-    assert warnings(play) and key[:12] not in "".join(heard)
+    assert warnings(harness) and key[:12] not in "".join(heard)
 
 
 @pytest.mark.parametrize("files", ["{files}", "hidden.txt open.txt"])
@@ -197,14 +205,15 @@ async def test_nothing_is_told_of_a_file_that_is_kept_back(tmp_path: Path, files
     command = f"{sys.executable} {tmp_path}/lint.py {files}"
     change = call("bash", command="echo BAD hidden > hidden.txt; echo BAD open > open.txt")
     undo = UndoConfig(store=tmp_path / "agent" / "blobs", home=tmp_path, may_ask_git=lambda: False)
-    play = stage(tmp_path, change, say("done"), say("oh"), command=command, undo=undo)
-    play.effective_settings.set("permissions.deny", ["read:hidden.txt"])
-    write(play, "open.txt", "fine")
-    await play.prompt("go")
+    harness = diagnosed_session(tmp_path, change, say("done"), say("oh"), command=command, undo=undo)
+    harness.effective_settings.set("permissions.deny", ["read:hidden.txt"])
+    write(harness, "open.txt", "fine")
+    await harness.prompt("go")
     assert (
-        "open.txt:1:1: error: BAD open" in told(play)[0] and "hidden" not in told(play)[0].split("[lint")[0]
+        "open.txt:1:1: error: BAD open" in diagnostic_texts(harness)[0]
+        and "hidden" not in diagnostic_texts(harness)[0].split("[lint")[0]
     )
-    assert "BAD hidden" not in str(play.all(DiagnosticsEnd))
+    assert "BAD hidden" not in str(harness.all(DiagnosticsEnd))
 
 
 # What was before
@@ -212,16 +221,16 @@ async def test_nothing_is_told_of_a_file_that_is_kept_back(tmp_path: Path, files
 
 async def test_what_commands_changed_is_compared_with_what_undo_kept(tmp_path: Path):
     undo = UndoConfig(store=tmp_path / "agent" / "blobs", home=tmp_path, may_ask_git=lambda: False)
-    play = stage(
+    harness = diagnosed_session(
         tmp_path,
         call("bash", command="sed -i 's/two/BAD two/' a.txt; echo BAD > new.txt"),
         say("done"),
         say("oh"),
         undo=undo,
     )
-    write(play, "a.txt", "BAD old\ntwo\n")
-    await play.prompt("go")
-    [text] = told(play)
+    write(harness, "a.txt", "BAD old\ntwo\n")
+    await harness.prompt("go")
+    [text] = diagnostic_texts(harness)
     assert "a.txt:2:1" in text and "new.txt:1:1" in text and "BAD old" not in text
 
 
@@ -236,40 +245,40 @@ async def test_a_program_for_the_whole_folder_finds_what_broke_elsewhere(tmp_pat
         "        if line.startswith('call ') and word not in made:\n"
         "            print(f'{path}:{number}:1: error: {word} is not there')\n"
     )
-    play = stage(
+    harness = diagnosed_session(
         tmp_path,
         change("made.txt", "one", "first"),
         say("done"),
         say("oh"),
         command=f"{sys.executable} {tmp_path}/whole.py",
     )
-    write(play, "made.txt", "one\ntwo\n")
-    write(play, "user.txt", "call one\ncall two\ncall never\n")
-    await play.prompt("go")
-    [text] = told(play)
+    write(harness, "made.txt", "one\ntwo\n")
+    write(harness, "user.txt", "call one\ncall two\ncall never\n")
+    await harness.prompt("go")
+    [text] = diagnostic_texts(harness)
     assert "user.txt:1:1: error: one is not there" in text and "never" not in text
-    assert (play.session.cwd / "made.txt").read_text() == "first\ntwo\n"
+    assert (harness.session.cwd / "made.txt").read_text() == "first\ntwo\n"
 
 
 @pytest.mark.skipif(not RUFF.exists(), reason="ruff is not installed")
 async def test_ruff_with_its_own_words(tmp_path: Path):
-    play = stage(
+    harness = diagnosed_session(
         tmp_path,
         change("a.py", "x = 1", "import json\nx = 1"),
         say("done"),
         change("a.py", "import json\n", ""),
         say("mended"),
     )
-    play.effective_settings.set("diagnostics.commands", {"*.py": "ruff"})
-    write(play, "a.py", "import os\nx = 1\n")
-    local = play.session.cwd / ".venv" / "bin"
+    harness.effective_settings.set("diagnostics.commands", {"*.py": "ruff"})
+    write(harness, "a.py", "import os\nx = 1\n")
+    local = harness.session.cwd / ".venv" / "bin"
     local.mkdir(parents=True)
     shutil.copy(RUFF, local / "ruff")
-    await play.prompt("go")
-    [text] = told(play)
+    await harness.prompt("go")
+    [text] = diagnostic_texts(harness)
     assert "a.py:2:8: error: `json` imported but unused [F401, ruff]" in text and "`os`" not in text
-    assert [one.total for one in play.all(DiagnosticsEnd)] == [1], "it is as it was: nothing to look at"
-    assert not (play.session.cwd / ".ruff_cache").exists()
+    assert [one.total for one in harness.all(DiagnosticsEnd)] == [1], "it is as it was: nothing to look at"
+    assert not (harness.session.cwd / ".ruff_cache").exists()
 
 
 class OneMore(Hooks):
@@ -285,15 +294,19 @@ class Hostile(Hooks):
 
 
 async def test_what_others_say_breaks_neither_the_lines_nor_the_record(tmp_path: Path):
-    play = stage(tmp_path, call("write", path="a.odd", content="1"), say("done"), say("oh"), hooks=Hostile())
-    await play.prompt("go")
-    rows = [line for line in told(play)[0].split("\n") if line.startswith("a.odd")]
+    harness = diagnosed_session(
+        tmp_path, call("write", path="a.odd", content="1"), say("done"), say("oh"), hooks=Hostile()
+    )
+    await harness.prompt("go")
+    rows = [line for line in diagnostic_texts(harness)[0].split("\n") if line.startswith("a.odd")]
     assert rows == ["a.odd rm -rf /?:1: error: ? told"]
-    assert play.all(AgentSettled)[0].aborted is False and play.all(Notice) == []
+    assert harness.all(AgentSettled)[0].aborted is False and harness.all(Notice) == []
 
 
 async def test_others_may_say_something_too(tmp_path: Path):
     hooks = OneMore()
-    play = stage(tmp_path, call("write", path="a.odd", content="1"), say("done"), say("oh"), hooks=hooks)
-    await play.prompt("go")
-    assert "a.odd:1: error: said by another [mine]" in told(play)[0]
+    harness = diagnosed_session(
+        tmp_path, call("write", path="a.odd", content="1"), say("done"), say("oh"), hooks=hooks
+    )
+    await harness.prompt("go")
+    assert "a.odd:1: error: said by another [mine]" in diagnostic_texts(harness)[0]

@@ -16,54 +16,54 @@ from app.providers.request_cache import RequestCache
 from app.providers.scripted import say
 from app.values.messages import Message, SystemMessage, ToolDeclaration, ToolName
 from app.values.models import Model
-from tests.agent.stage import echo
-from tests.engine.stage import Play
+from tests.agent.scripted_loop import echo
+from tests.engine.scripted_session import ScriptedSession
 from tests.support.sessions import parts_of, workspace_of
 from tools.base import Tool
 
 
-def counted(play: Play) -> list[int]:
+def counted(harness: ScriptedSession) -> list[int]:
     """How often it was asked what is withheld."""
     asked: list[int] = []
 
     def rule(tools: Mapping[str, Tool]) -> list[str]:
         asked.append(len(tools))
-        return ["echo"] if play.effective_settings.settings.images.block_images else []
+        return ["echo"] if harness.effective_settings.settings.images.block_images else []
 
-    play.toolbox.withhold(rule)
+    harness.toolbox.withhold(rule)
     return asked
 
 
 async def test_tools_are_worked_out_when_something_has_changed_and_no_more_often(tmp_path: Path) -> None:
-    play = Play(tmp_path, say("one"), say("two"), say("three"), tools=[echo()])
-    asked = counted(play)
-    await play.prompt("a")
-    await play.prompt("b")
+    harness = ScriptedSession(tmp_path, say("one"), say("two"), say("three"), tools=[echo()])
+    asked = counted(harness)
+    await harness.prompt("a")
+    await harness.prompt("b")
     assert len(asked) == 1
-    play.effective_settings.set("images.blockImages", True)
-    await play.prompt("c")
+    harness.effective_settings.set("images.blockImages", True)
+    await harness.prompt("c")
     assert len(asked) == 2
-    assert "echo" not in play.session.tools.active()
+    assert "echo" not in harness.session.tools.active()
 
 
 async def test_another_model_is_told_its_tools_anew(tmp_path: Path) -> None:
-    play = Play(tmp_path, tools=[echo()])
-    asked = counted(play)
-    assert play.script.model is not None
+    harness = ScriptedSession(tmp_path, tools=[echo()])
+    asked = counted(harness)
+    assert harness.script.model is not None
     for _ in range(2):
-        play.session.tools.active()
-    await play.session.models.use(play.script.model)
-    play.session.tools.active()
+        harness.session.tools.active()
+    await harness.session.models.use(harness.script.model)
+    harness.session.tools.active()
     assert len(asked) == 2
 
 
 async def test_the_section_and_the_tools_of_plan_mode_come_and_go_with_it(tmp_path: Path) -> None:
-    play = Play(tmp_path, tools=[echo()])
-    assert "plan_mode" not in play.session.requests.sections()
-    play.session.plan.switch(True)
-    assert "plan_mode" in play.session.requests.sections()
-    play.session.permissions.rules.set_mode("full")
-    assert "plan_mode" not in play.session.requests.sections()
+    harness = ScriptedSession(tmp_path, tools=[echo()])
+    assert "plan_mode" not in harness.session.requests.sections()
+    harness.session.plan.switch(True)
+    assert "plan_mode" in harness.session.requests.sections()
+    harness.session.permissions.rules.set_mode("full")
+    assert "plan_mode" not in harness.session.requests.sections()
 
 
 def test_who_kept_something_for_a_run_is_called_once_when_the_next_begins() -> None:
@@ -90,23 +90,23 @@ class _Changing(Hooks):
 
 async def test_what_is_kept_between_requests_is_of_the_stretch_that_each_belongs_to(tmp_path: Path) -> None:
     hooks = _Changing()
-    play = Play(tmp_path, *[say("ok")] * 5, hooks=hooks)
+    harness = ScriptedSession(tmp_path, *[say("ok")] * 5, hooks=hooks)
     kept: list[tuple[RequestCache | None, object]] = []
-    conversation, really = parts_of(play.session).core.conversation, play.registry.stream
+    conversation, really = parts_of(harness.session).core.conversation, harness.registry.stream
 
     def noting(model: Model, context: Context, options: StreamOptions, **more: Any) -> AssistantStream:
         kept.append((options.kept, conversation.stretch))
         return really(model, context, options, **more)
 
-    play.registry.stream = noting
-    await play.prompt("a")
-    await play.prompt("b")
-    await play.session.record.edit_context(play.session.messages[1].id, None)
-    await play.prompt("c")
+    harness.registry.stream = noting
+    await harness.prompt("a")
+    await harness.prompt("b")
+    await harness.session.record.edit_context(harness.session.messages[1].id, None)
+    await harness.prompt("c")
     hooks.changes = True
-    await play.prompt("d")
+    await harness.prompt("d")
     hooks.changes = False
-    await play.prompt("e")
+    await harness.prompt("e")
     stretches = [(one.stretch if one is not None else "nothing", now) for one, now in kept]
     assert [stretch is now for stretch, now in stretches] == [True, True, True, False, True]
     assert stretches[3][0] is None and stretches[0][1] is not stretches[2][1]
@@ -148,6 +148,6 @@ class _Overtaken(Toolbox):
 
 
 def test_what_a_thread_works_out_while_tools_change_is_not_kept(tmp_path: Path) -> None:
-    toolbox = _Overtaken(lambda toolbox: [echo("early")], workspace_of(Play(tmp_path).session))
+    toolbox = _Overtaken(lambda toolbox: [echo("early")], workspace_of(ScriptedSession(tmp_path).session))
     assert set(toolbox.active()) == {"early"}
     assert set(toolbox.active()) == {"early", "late"}

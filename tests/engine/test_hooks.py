@@ -9,8 +9,8 @@ import pytest
 from app.engine.context.compactor import Compactor
 from app.engine.core.hooks import ORDER, Hooks
 from app.providers.scripted import call, say
-from tests.agent.stage import echo
-from tests.engine.stage import Play
+from tests.agent.scripted_loop import echo
+from tests.engine.scripted_session import ScriptedSession
 
 WITHOUT_A_NETWORK = {"on_headers"}
 """Asked by what sends over the network (`tests/extensions/test_provider_hooks`)."""
@@ -41,7 +41,9 @@ async def test_a_prompt_and_a_turn_ask_in_the_order_that_is_written_down(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[str] = []
-    play = Play(tmp_path, call("echo", text="a"), say("done"), tools=[echo()], hooks=noting(asked))
+    harness = ScriptedSession(
+        tmp_path, call("echo", text="a"), say("done"), tools=[echo()], hooks=noting(asked)
+    )
     usual = Compactor.check
 
     async def check(compactor: Compactor, run: Any = None) -> None:
@@ -49,10 +51,10 @@ async def test_a_prompt_and_a_turn_ask_in_the_order_that_is_written_down(
         await usual(compactor, run)
 
     monkeypatch.setattr(Compactor, "check", check)
-    await play.session.prompt("/go", while_running="steer")
+    await harness.session.prompt("/go", while_running="steer")
     prompt = [name for name in asked if name in ORDER["a prompt"]]
     assert tuple(prompt) == tuple(name for name in ORDER["a prompt"] if name != "is_command")
-    await play.session.wait_until_idle()
+    await harness.session.wait_until_idle()
     turn = first_of_each([name for name in asked if name in ORDER["a turn"]])
     assert turn == tuple(name for name in ORDER["a turn"] if name not in WITHOUT_A_NETWORK)
     assert asked[-1] in ORDER["the end of a run"]
@@ -60,12 +62,12 @@ async def test_a_prompt_and_a_turn_ask_in_the_order_that_is_written_down(
 
 async def test_a_fork_is_asked_about_before_the_session_is_left(tmp_path: Path) -> None:
     asked: list[str] = []
-    play = Play(tmp_path, say("one"), hooks=noting(asked))
-    await play.prompt("a")
+    harness = ScriptedSession(tmp_path, say("one"), hooks=noting(asked))
+    await harness.prompt("a")
     asked.clear()
-    leaf = play.session.state.leaf_id
+    leaf = harness.session.state.leaf_id
     assert leaf is not None
-    assert await play.session.branches.fork(leaf, "at")
+    assert await harness.session.branches.fork(leaf, "at")
     assert tuple(asked) == ORDER["another session"]
 
 

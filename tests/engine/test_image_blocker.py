@@ -7,8 +7,8 @@ from app.providers.model_stream import Context
 from app.providers.scripted import call, say
 from app.values.content import Image
 from app.values.messages import ToolResultMessage, UserMessage
-from tests.agent.stage import tool
-from tests.engine.stage import Play
+from tests.agent.scripted_loop import tool
+from tests.engine.scripted_session import ScriptedSession
 from tools.base import ToolContext
 from tools.results import ImagePart, TextPart, ToolResult
 
@@ -39,15 +39,15 @@ async def test_images_of_tools_and_prompts_stay_here_as_long_as_the_setting_says
         return made
 
     answers = [call("draw"), say("seen"), say("again"), say("and now")]
-    play = Play(tmp_path, *map(noting, answers), tools=[tool("draw", _drawn)])
-    play.effective_settings.set("images.blockImages", True)
-    await play.session.prompt("look", (Image(data=PIXEL, mime_type="image/png"),))
-    await play.session.wait_until_idle()
-    await play.prompt("once more")
+    harness = ScriptedSession(tmp_path, *map(noting, answers), tools=[tool("draw", _drawn)])
+    harness.effective_settings.set("images.blockImages", True)
+    await harness.session.prompt("look", (Image(data=PIXEL, mime_type="image/png"),))
+    await harness.session.wait_until_idle()
+    await harness.prompt("once more")
     assert [images_in(context) for context in asked] == [0, 0, 0]
     assert "a drawing" in str(asked[-1].messages) and "images.blockImages" in str(asked[-1].messages)
     before = asked[1].messages
     assert all(one is other for one, other in zip(before, asked[2].messages, strict=False))
-    play.effective_settings.set("images.blockImages", False)
-    await play.prompt("and now?")
+    harness.effective_settings.set("images.blockImages", False)
+    await harness.prompt("and now?")
     assert images_in(asked[-1]) == 2

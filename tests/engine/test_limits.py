@@ -12,7 +12,7 @@ from app.providers.scripted import Scripted, ScriptedAnswer, call, fail, say
 from app.values.messages import user_message
 from app.values.usage import Cost, Usage
 from app.values.user_errors import UserError
-from tests.engine.stage import Play
+from tests.engine.scripted_session import ScriptedSession
 
 RUNS = 1_000
 
@@ -57,26 +57,26 @@ async def _tries_to_exceed(folder: Path, seed: int, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(Scripted, "usage", lambda self, context: spender.usage(context))
     limits = spender.limits()
     budget = RequestBudget(limits, clock=lambda: spender.now)
-    play = Play(folder, *[spender.respond] * 400, budget=budget)
+    harness = ScriptedSession(folder, *[spender.respond] * 400, budget=budget)
     for round in range(40):
-        await play.session.queue("follow_up", "and then?")
-        await play.prompt("go on")
+        await harness.session.queue("follow_up", "and then?")
+        await harness.prompt("go on")
         if round % 3 == 0:
-            await (await play.session.requests.beside((user_message("what is this?"),))).result()
+            await (await harness.session.requests.beside((user_message("what is this?"),))).result()
         if budget.has_refused and round > 3:
             break
     assert budget.has_refused
-    sent = play.script.call_count
+    sent = harness.script.call_count
     before_last = spender.used[:-1]
     assert limits.turns is None or budget.turns <= limits.turns
     assert limits.seconds is None or all(began < limits.seconds for began in spender.began)
     assert limits.cost is None or sum(one.cost.total for one in before_last) < limits.cost
     assert limits.tokens is None or sum(one.total_tokens for one in before_last) < limits.tokens
-    answer = play.session.last_answer
+    answer = harness.session.last_answer
     assert answer is not None and "No further request was sent" in (answer.error_message or "")
-    await play.prompt("once more")
-    assert play.script.call_count == sent
-    await play.session.close()
+    await harness.prompt("once more")
+    assert harness.script.call_count == sent
+    await harness.session.close()
 
 
 @pytest.mark.parametrize(
@@ -106,31 +106,33 @@ async def test_the_answer_that_is_not_asked_for_says_which_limit_is_reached(
     used = Usage(input=5, total_tokens=5, cost=Cost(total=0.5))
     monkeypatch.setattr(Scripted, "usage", lambda self, context: used)
     times: Callable[[], float] = iter(range(100)).__next__
-    play = Play(tmp_path, call("nothing"), say("done"), budget=RequestBudget(limits, clock=times))
-    await play.prompt("go")
-    answer = play.session.last_answer
+    harness = ScriptedSession(
+        tmp_path, call("nothing"), say("done"), budget=RequestBudget(limits, clock=times)
+    )
+    await harness.prompt("go")
+    answer = harness.session.last_answer
     assert answer is not None and answer.stop_reason == "error"
     assert (answer.error_message or "").startswith(told)
-    assert play.script.call_count == 1
+    assert harness.script.call_count == 1
 
 
 async def test_sessions_that_share_a_budget_share_its_limits(tmp_path: Path) -> None:
     budget = RequestBudget(RequestLimits(turns=3))
-    plays = [Play(tmp_path / name, *[say("ok")] * 9, budget=budget) for name in ("one", "two")]
+    plays = [ScriptedSession(tmp_path / name, *[say("ok")] * 9, budget=budget) for name in ("one", "two")]
     for _ in range(3):
-        for play in plays:
-            await play.prompt("go")
-    assert sum(play.script.call_count for play in plays) == 3
+        for harness in plays:
+            await harness.prompt("go")
+    assert sum(harness.script.call_count for harness in plays) == 3
 
 
 async def test_a_summary_is_not_asked_for_once_a_limit_is_reached(tmp_path: Path) -> None:
     now = [0.0]
     budget = RequestBudget(RequestLimits(seconds=5), clock=lambda: now[0])
-    play = Play(tmp_path, *[say("a long answer " * 400)] * 2, say("summary"), budget=budget)
-    play.effective_settings.set("compaction.keepRecentTokens", 100)
-    await play.prompt("go")
-    await play.prompt("go on")
+    harness = ScriptedSession(tmp_path, *[say("a long answer " * 400)] * 2, say("summary"), budget=budget)
+    harness.effective_settings.set("compaction.keepRecentTokens", 100)
+    await harness.prompt("go")
+    await harness.prompt("go on")
     now[0] = 5.0
     with pytest.raises(UserError, match="The limit of 5 seconds is reached"):
-        await play.session.compaction.run()
-    assert play.script.call_count == 2
+        await harness.session.compaction.run()
+    assert harness.script.call_count == 2

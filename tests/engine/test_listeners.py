@@ -22,8 +22,8 @@ from app.values.events import (
 from app.values.messages import AssistantMessage, UserMessage, user_message
 from app.values.stream import TextDelta
 from app.values.usage import Usage
-from tests.agent.stage import Gate, echo
-from tests.engine.stage import Play
+from tests.agent.scripted_loop import BlockingTool, echo
+from tests.engine.scripted_session import ScriptedSession
 
 
 def notices(events: list[Event]) -> list[str]:
@@ -31,60 +31,60 @@ def notices(events: list[Event]) -> list[str]:
 
 
 async def test_whoever_unsubscribes_hears_no_more(tmp_path: Path) -> None:
-    play = Play(tmp_path, say("one"), say("two"))
+    harness = ScriptedSession(tmp_path, say("one"), say("two"))
     heard: list[Event] = []
 
     async def slowly(event: Event) -> None:
         heard.append(event)
 
-    leave_plain = play.session.subscribe(heard.append)
-    leave_async = play.session.subscribe(slowly)
-    await play.prompt("a")
-    await play.session.events.drain()
+    leave_plain = harness.session.subscribe(heard.append)
+    leave_async = harness.session.subscribe(slowly)
+    await harness.prompt("a")
+    await harness.session.events.drain()
     count = len(heard)
-    assert count == 2 * len(play.events)
+    assert count == 2 * len(harness.events)
     leave_plain()
     leave_async()
     leave_plain()  # twice does no harm
     leave_async()
-    await play.prompt("b")
+    await harness.prompt("b")
     assert len(heard) == count
 
 
 async def test_who_hears_some_types_of_events_is_told_those_as_they_are_at_that_moment(
     tmp_path: Path,
 ) -> None:
-    play = Play(tmp_path, say("one"), say("two"))
+    harness = ScriptedSession(tmp_path, say("one"), say("two"))
     heard: list[Event] = []
     wanted = {"agent_start"}
 
     async def listen(event: Event) -> None:
         heard.append(event)
 
-    play.session.subscribe(listen, hears=wanted)
-    await play.prompt("a")
+    harness.session.subscribe(listen, hears=wanted)
+    await harness.prompt("a")
     wanted.add("agent_settled")
-    await play.prompt("b")
-    await play.session.events.drain()
+    await harness.prompt("b")
+    await harness.session.events.drain()
     assert [type(event) for event in heard] == [AgentStart, AgentStart, AgentSettled]
 
 
 async def test_what_a_listener_brings_about_is_told_to_all_after_the_event_that_it_was_told(
     tmp_path: Path,
 ) -> None:
-    play = Play(tmp_path, say("ok"), say("later"))
+    harness = ScriptedSession(tmp_path, say("ok"), say("later"))
     early: list[Event] = []
     late: list[Event] = []
 
     def meddle(event: Event) -> None:
         early.append(event)
         if isinstance(event, AgentStart):
-            play.session.queues.add("follow_up", play_message())
+            harness.session.queues.add("follow_up", play_message())
 
-    play.session.subscribe(meddle)
-    play.session.subscribe(late.append)
-    await play.prompt("go")
-    assert early == late == play.events
+    harness.session.subscribe(meddle)
+    harness.session.subscribe(late.append)
+    await harness.prompt("go")
+    assert early == late == harness.events
     kinds = [type(event) for event in late]
     assert kinds.index(QueueUpdate) > kinds.index(AgentStart)
 
@@ -98,7 +98,7 @@ def play_message() -> UserMessage:
 async def test_a_listener_that_fails_once_is_told_the_next_event_and_the_person_of_the_failure(
     tmp_path: Path, is_async: bool
 ) -> None:
-    play = Play(tmp_path, say("ok"))
+    harness = ScriptedSession(tmp_path, say("ok"))
     heard: list[Event] = []
 
     def fail_once(event: Event) -> None:
@@ -109,20 +109,20 @@ async def test_a_listener_that_fails_once_is_told_the_next_event_and_the_person_
     async def fail_once_slowly(event: Event) -> None:
         fail_once(event)
 
-    play.session.subscribe(fail_once_slowly if is_async else fail_once)
-    await play.prompt("go")
-    await play.session.events.drain()
-    assert heard == play.events
-    assert len(notices(play.events)) == 1
-    assert "fail_once" in notices(play.events)[0]
-    assert "RuntimeError: fell over" in notices(play.events)[0]
+    harness.session.subscribe(fail_once_slowly if is_async else fail_once)
+    await harness.prompt("go")
+    await harness.session.events.drain()
+    assert heard == harness.events
+    assert len(notices(harness.events)) == 1
+    assert "fail_once" in notices(harness.events)[0]
+    assert "RuntimeError: fell over" in notices(harness.events)[0]
 
 
 @pytest.mark.parametrize("is_async", [False, True])
 async def test_a_listener_that_always_fails_is_given_up_and_the_others_miss_nothing(
     tmp_path: Path, is_async: bool
 ) -> None:
-    play = Play(tmp_path, say("word " * 50))
+    harness = ScriptedSession(tmp_path, say("word " * 50))
     calls: list[Event] = []
 
     def broken(event: Event) -> None:
@@ -132,15 +132,15 @@ async def test_a_listener_that_always_fails_is_given_up_and_the_others_miss_noth
     async def broken_slowly(event: Event) -> None:
         broken(event)
 
-    play.session.subscribe(broken_slowly if is_async else broken)
+    harness.session.subscribe(broken_slowly if is_async else broken)
     others: list[Event] = []
-    play.session.subscribe(others.append)
-    await play.prompt("go")
-    await play.session.events.drain()
+    harness.session.subscribe(others.append)
+    await harness.prompt("go")
+    await harness.session.events.drain()
     assert len(calls) == 3
-    assert len(notices(play.events)) == 2
-    assert "receives no more events" in notices(play.events)[1]
-    assert others == play.events
+    assert len(notices(harness.events)) == 2
+    assert "receives no more events" in notices(harness.events)[1]
+    assert others == harness.events
     assert isinstance([e for e in others if not isinstance(e, Notice)][-1], AgentSettled)
 
 
@@ -148,56 +148,56 @@ async def test_a_listener_that_always_fails_is_given_up_and_the_others_miss_noth
 async def test_a_cancelled_future_in_a_listener_does_not_cancel_the_run(
     tmp_path: Path, problem: BaseException
 ) -> None:
-    play = Play(tmp_path, say("ok"))
+    harness = ScriptedSession(tmp_path, say("ok"))
 
     def look_at_a_future(event: Event) -> None:
         if isinstance(event, MessageUpdate):
             raise problem
 
-    play.session.subscribe(look_at_a_future)
-    await play.prompt("go")
-    assert play.session.messages[-1].stop_reason == "stop"  # pyright: ignore[reportAttributeAccessIssue]
+    harness.session.subscribe(look_at_a_future)
+    await harness.prompt("go")
+    assert harness.session.messages[-1].stop_reason == "stop"  # pyright: ignore[reportAttributeAccessIssue]
 
 
 async def test_a_listener_that_never_returns_holds_up_nobody_and_is_given_up_when_its_line_is_full(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(telling, "MAX_QUEUED_EVENTS", 10)
-    play = Play(tmp_path, call("echo", text="x"), say("done"), tools=[echo()])
+    harness = ScriptedSession(tmp_path, call("echo", text="x"), say("done"), tools=[echo()])
     told: list[Event] = []
 
     async def stuck(event: Event) -> None:
         told.append(event)
         await asyncio.Event().wait()
 
-    play.session.subscribe(stuck)
-    await play.prompt("go")
+    harness.session.subscribe(stuck)
+    await harness.prompt("go")
     assert len(told) == 1
-    assert len(notices(play.events)) == 1
-    assert "10 unprocessed events" in notices(play.events)[0]
-    await play.session.events.drain()  # nobody waits for one that was given up
+    assert len(notices(harness.events)) == 1
+    assert "10 unprocessed events" in notices(harness.events)[0]
+    await harness.session.events.drain()  # nobody waits for one that was given up
 
 
 async def test_a_listener_that_never_returns_does_not_keep_the_session_open(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("app.engine.session_parts.LISTENER_DRAIN_TIMEOUT", 0.01)
-    play = Play(tmp_path, say("done"))
+    harness = ScriptedSession(tmp_path, say("done"))
 
     async def stuck(event: Event) -> None:
         await asyncio.Event().wait()
 
-    play.session.subscribe(stuck)
-    await play.prompt("go")
+    harness.session.subscribe(stuck)
+    await harness.prompt("go")
     async with asyncio.timeout(10):
-        await play.session.close()
+        await harness.session.close()
 
 
 async def test_a_run_goes_on_while_a_listener_is_slow_and_the_listener_gets_it_all_later(
     tmp_path: Path,
 ) -> None:
-    gate = Gate("gate")
-    play = Play(tmp_path, say("a" * 400) + call("gate"), say("b" * 400), tools=[gate.tool])
+    gate = BlockingTool("gate")
+    harness = ScriptedSession(tmp_path, say("a" * 400) + call("gate"), say("b" * 400), tools=[gate.tool])
     heard: list[Event] = []
     go_on = asyncio.Event()
 
@@ -205,15 +205,15 @@ async def test_a_run_goes_on_while_a_listener_is_slow_and_the_listener_gets_it_a
         await go_on.wait()
         heard.append(event)
 
-    play.session.subscribe(slow)
+    harness.session.subscribe(slow)
     gate.go_on.set()
-    await play.prompt("go")
+    await harness.prompt("go")
     assert heard == []  # the whole run went by meanwhile
     go_on.set()
-    await play.session.events.drain()
-    assert texts_of(heard) == texts_of(play.events)
+    await harness.session.events.drain()
+    assert texts_of(heard) == texts_of(harness.events)
     assert [e for e in heard if not isinstance(e, MessageUpdate)] == [
-        e for e in play.events if not isinstance(e, MessageUpdate)
+        e for e in harness.events if not isinstance(e, MessageUpdate)
     ]
 
 

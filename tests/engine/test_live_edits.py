@@ -13,7 +13,7 @@ from app.values.content import Text, ToolCall
 from app.values.events import MessageEnd, MessageUpdate, ToolExecutionEnd
 from app.values.messages import AssistantMessage
 from app.values.stream import ToolCallEnd
-from tests.engine.stage import Play
+from tests.engine.scripted_session import ScriptedSession
 from tools.builtin.bash import bash_tool
 from tools.builtin.edit import edit_tool
 from tools.builtin.read import read_tool
@@ -24,10 +24,12 @@ SLOW = {"tokens_per_second": 1000, "piece": (12, 16)}
 LONG = "".join(f"new line {number}\n" for number in range(1, 60))
 
 
-def play(tmp_path: Path, *responses: Any, rules: dict[str, Any] | None = None, **more: Any) -> Play:
+def harness(
+    tmp_path: Path, *responses: Any, rules: dict[str, Any] | None = None, **more: Any
+) -> ScriptedSession:
     folder = tmp_path / "project"
     folder.mkdir(exist_ok=True)
-    made = Play(
+    made = ScriptedSession(
         tmp_path,
         *responses,
         tools=[edit_tool(), write_tool(), read_tool(), bash_tool()],
@@ -39,7 +41,7 @@ def play(tmp_path: Path, *responses: Any, rules: dict[str, Any] | None = None, *
     return made
 
 
-async def preview(made: Play, **arguments: Any) -> str:
+async def preview(made: ScriptedSession, **arguments: Any) -> str:
     result = await made.session.previews.of("edit", arguments)
     return result.details["patch"] if result is not None and result.details is not None else ""
 
@@ -49,7 +51,7 @@ async def test_the_preview_of_an_edit_is_the_diff_of_its_result(tmp_path: Path) 
         {"oldText": "line 3\nline 4\n", "newText": "line 3\nLINE 4\n"},
         {"oldText": "line 20\n", "newText": LONG},
     ]
-    made = play(tmp_path, call("edit", path="a.txt", edits=edits), say("done"))
+    made = harness(tmp_path, call("edit", path="a.txt", edits=edits), say("done"))
     (tmp_path / "project" / "a.txt").write_text(LINES)
     shown = await preview(made, path="a.txt", edits=edits)
     await made.prompt("go")
@@ -83,7 +85,7 @@ async def test_files_that_the_model_may_not_read_have_no_preview(tmp_path: Path,
         data += "x" * 2_100_000
     if how != "link":
         (folder / path).write_text(data)
-    made = play(
+    made = harness(
         tmp_path,
         say("done"),
         rules=rules,
@@ -98,7 +100,7 @@ async def test_files_that_the_model_may_not_read_have_no_preview(tmp_path: Path,
 
 async def test_secrets_in_a_preview_are_masked(tmp_path: Path) -> None:
     key = "ghp_" + "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5"
-    made = play(tmp_path, say("done"))
+    made = harness(tmp_path, say("done"))
     (tmp_path / "project" / "a.py").write_text(f'token = "{key}"\nx = 1\n')
     patch = await preview(made, path="a.py", edits=[{"oldText": "x = 1\n", "newText": "x = 2\n"}])
     assert "x = 1" in patch
@@ -109,7 +111,7 @@ LOST = [{"oldText": "not in it at all\n", "newText": "x\n"}, {"oldText": "line 3
 ABORT = {"edit.streamingAbort": True}
 
 
-def answer(made: Play, number: int = 0) -> AssistantMessage:
+def answer(made: ScriptedSession, number: int = 0) -> AssistantMessage:
     ends = [e.message for e in made.all(MessageEnd) if isinstance(e.message, AssistantMessage)]
     return ends[number]
 
@@ -117,7 +119,7 @@ def answer(made: Play, number: int = 0) -> AssistantMessage:
 async def test_an_edit_whose_old_text_is_lost_stops_the_answer(tmp_path: Path) -> None:
     thinking = Text(text="I change it.")
     first = ScriptedAnswer(blocks=(thinking,)) + call("edit", path="a.txt", edits=LOST)
-    made = play(tmp_path, first, say("done"), rules=ABORT)
+    made = harness(tmp_path, first, say("done"), rules=ABORT)
     file = tmp_path / "project" / "a.txt"
     file.write_text(LINES)
     await made.prompt("go")
@@ -139,7 +141,7 @@ async def test_an_edit_whose_old_text_is_lost_stops_the_answer(tmp_path: Path) -
 
 async def test_a_path_that_is_not_there_stops_it_too(tmp_path: Path) -> None:
     edits = [{"oldText": "a", "newText": "b"}, {"oldText": "c", "newText": LONG}]
-    made = play(tmp_path, call("edit", path="gone.txt", edits=edits), say("done"), rules=ABORT)
+    made = harness(tmp_path, call("edit", path="gone.txt", edits=edits), say("done"), rules=ABORT)
     await made.prompt("go")
     assert answer(made).stop_reason == "toolUse"
     assert len(answer(made).tool_calls[0].arguments["edits"]) == 1
@@ -147,7 +149,7 @@ async def test_a_path_that_is_not_there_stops_it_too(tmp_path: Path) -> None:
 
 
 async def test_it_is_off_until_it_is_set(tmp_path: Path) -> None:
-    made = play(tmp_path, call("edit", path="a.txt", edits=LOST), say("done"))
+    made = harness(tmp_path, call("edit", path="a.txt", edits=LOST), say("done"))
     (tmp_path / "project" / "a.txt").write_text(LINES)
     await made.prompt("go")
     assert answer(made).tool_calls[0].arguments["edits"] == LOST
@@ -189,7 +191,9 @@ async def test_what_may_still_work_is_not_stopped(tmp_path: Path, before: str) -
         more["standing"] = PermissionContext(home=tmp_path, agent_dir=tmp_path / "agent", asks="nobody")
     else:
         edits = [{**LOST[0], "oldText": "[secret:token:0123456789]"}, LOST[1]]
-    made = play(tmp_path, first + call("edit", path="a.txt", edits=edits), say("done"), rules=rules, **more)
+    made = harness(
+        tmp_path, first + call("edit", path="a.txt", edits=edits), say("done"), rules=rules, **more
+    )
     (tmp_path / "project" / "a.txt").write_text(LINES)
     await made.prompt("go")
     assert answer(made).tool_calls[-1].arguments["edits"] == edits
@@ -198,7 +202,7 @@ async def test_what_may_still_work_is_not_stopped(tmp_path: Path, before: str) -
 
 
 async def test_a_stop_by_the_person_is_a_stop(tmp_path: Path) -> None:
-    made = play(tmp_path, call("edit", path="a.txt", edits=LOST), say("done"), rules=ABORT)
+    made = harness(tmp_path, call("edit", path="a.txt", edits=LOST), say("done"), rules=ABORT)
     (tmp_path / "project" / "a.txt").write_text(LINES)
     await made.session.prompt("go")
     await made.until(lambda: any(isinstance(e, MessageUpdate) for e in made.events))

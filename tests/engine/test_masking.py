@@ -22,7 +22,7 @@ from app.values.content import text_of
 from app.values.events import Event, Notice, QuestionAsked, ToolExecutionEnd, ToolExecutionUpdate
 from app.values.messages import ToolResultMessage, UserMessage
 from app.values.user_errors import UserError
-from tests.engine.stage import Play
+from tests.engine.scripted_session import ScriptedSession
 from tests.masking.examples import KEY_LINES, PRIVATE_KEY, SHAPED, random_text
 from tests.support.sessions import parts_of
 from tools.base import Tool, ToolContext
@@ -34,16 +34,18 @@ OWN = random_text(40, 3)
 ENV = f'# local\nPORT=3000\nDB_PASSWORD=hunter2\nAPI_TOKEN="{OWN}"\nDATABASE_URL=postgres://me:{OWN[:14]}@db/x\n'
 
 
-def stage(folder: Path, *responses: Any, env: dict[str, str] | None = None, **more: Any) -> Play:
+def stage(folder: Path, *responses: Any, env: dict[str, str] | None = None, **more: Any) -> ScriptedSession:
     project = folder / "project"
     project.mkdir(exist_ok=True)
     (project / ".env").write_text(ENV)
     secrets = SecretSources(agent_dir=folder / "agent", home=folder, env=env or {})
     tools = more.pop("tools", builtin_tools())
     standing = PermissionContext(asks="program", home=folder, agent_dir=folder / "agent")
-    play = Play(folder, *responses, tools=tools, cwd=project, secrets=secrets, standing=standing, **more)
-    play.session.subscribe(lets_it_run)
-    return play
+    harness = ScriptedSession(
+        folder, *responses, tools=tools, cwd=project, secrets=secrets, standing=standing, **more
+    )
+    harness.session.subscribe(lets_it_run)
+    return harness
 
 
 def lets_it_run(event: Event) -> None:
@@ -54,7 +56,7 @@ def lets_it_run(event: Event) -> None:
 
 async def test_threads_that_want_the_first_mask_at_once_make_the_same_marks(tmp_path: Path, monkeypatch):
     """Where no key can be kept each would be another."""
-    play, really, asked = stage(tmp_path), masking_module.Marker, threading.Barrier(2)
+    harness, really, asked = stage(tmp_path), masking_module.Marker, threading.Barrier(2)
 
     def made(key: bytes) -> Any:
         with suppress(threading.BrokenBarrierError):  # who is alone here goes on
@@ -63,40 +65,40 @@ async def test_threads_that_want_the_first_mask_at_once_make_the_same_marks(tmp_
 
     monkeypatch.setattr(masking_module, "_load_or_create_key", lambda folder: os.urandom(32))
     monkeypatch.setattr(masking_module, "Marker", made)
-    masking = parts_of(play.session).masking
+    masking = parts_of(harness.session).masking
     with ThreadPoolExecutor(2) as threads:
         one, other = threads.map(lambda _: masking.mask(), range(2))
     assert one is not None and other is not None
     assert one.marker is other.marker
 
 
-def results(play: Play) -> list[str]:
-    return [text_of(one.content) for one in play.session.messages if isinstance(one, ToolResultMessage)]
+def results(harness: ScriptedSession) -> list[str]:
+    return [text_of(one.content) for one in harness.session.messages if isinstance(one, ToolResultMessage)]
 
 
-def sent(play: Play) -> str:
+def sent(harness: ScriptedSession) -> str:
     """All that the model was asked with."""
 
     def plain(context: Context) -> str:
         return json.dumps(msgspec.to_builtins(context.messages), ensure_ascii=False, default=str)
 
-    return "\n".join(map(plain, play.script.contexts))
+    return "\n".join(map(plain, harness.script.contexts))
 
 
-def written(play: Play) -> str:
-    assert play.session.log.path is not None
-    return play.session.log.path.read_text()
+def written(harness: ScriptedSession) -> str:
+    assert harness.session.log.path is not None
+    return harness.session.log.path.read_text()
 
 
 async def test_nobody_gets_to_see_a_secret_that_a_tool_brought(tmp_path: Path) -> None:
-    play = stage(tmp_path, call("bash", command=f"echo {TOKEN[:10]}''{TOKEN[10:]}; seq 3"), say("done"))
-    await play.prompt("go")
-    told = [event.result for event in play.all(ToolExecutionEnd)]
-    for text in (sent(play), written(play), str(told)):
+    harness = stage(tmp_path, call("bash", command=f"echo {TOKEN[:10]}''{TOKEN[10:]}; seq 3"), say("done"))
+    await harness.prompt("go")
+    told = [event.result for event in harness.all(ToolExecutionEnd)]
+    for text in (sent(harness), written(harness), str(told)):
         assert TOKEN not in text
         assert "[secret:github-token:" in text
-    assert results(play)[0].endswith("]\n1\n2\n3")
-    assert [one.kind for one in play.session.secrets.found] == ["github-token"]
+    assert results(harness)[0].endswith("]\n1\n2\n3")
+    assert [one.kind for one in harness.session.secrets.found] == ["github-token"]
 
 
 async def test_progress_details_and_structured_content_are_masked_too(tmp_path: Path) -> None:
@@ -110,11 +112,11 @@ async def test_progress_details_and_structured_content_are_masked_too(tmp_path: 
         )
 
     tool = Tool(name="fetch", description="", schema={"type": "object"}, run=run)
-    play = stage(tmp_path, call("fetch"), say("done"), tools=[tool])
-    await play.prompt("go")
-    assert TOKEN not in str(play.events) + written(play)
-    assert play.all(ToolExecutionUpdate)
-    end = play.all(ToolExecutionEnd)[0]
+    harness = stage(tmp_path, call("fetch"), say("done"), tools=[tool])
+    await harness.prompt("go")
+    assert TOKEN not in str(harness.events) + written(harness)
+    assert harness.all(ToolExecutionUpdate)
+    end = harness.all(ToolExecutionEnd)[0]
     assert set(end.result.details) == {"header", end.result.structured_content[0]}
 
 
@@ -122,19 +124,19 @@ async def test_what_a_tool_says_when_it_fails_is_masked(tmp_path: Path) -> None:
     async def run(arguments: dict[str, Any], context: ToolContext) -> ToolResult:
         raise RuntimeError(f"401 with {TOKEN}")
 
-    play = stage(
+    harness = stage(
         tmp_path, call("fetch"), say("x"), tools=[Tool(name="fetch", description="", schema={}, run=run)]
     )
-    await play.prompt("go")
-    assert "401 with [secret:github-token:" in results(play)[0]
+    await harness.prompt("go")
+    assert "401 with [secret:github-token:" in results(harness)[0]
 
 
 async def test_a_long_output_is_masked_in_its_file(tmp_path: Path) -> None:
-    play = stage(tmp_path, call("bash", command="sh long.sh"), say("x"))
+    harness = stage(tmp_path, call("bash", command="sh long.sh"), say("x"))
     script = f"for i in $(seq 9000); do echo line $i of a long output with {OWN} in it; done"
     (tmp_path / "project" / "long.sh").write_text(script)
-    await play.prompt("go")
-    file = play.toolbox.workspace.artifacts.find(0)
+    await harness.prompt("go")
+    file = harness.toolbox.workspace.artifacts.find(0)
     assert file is not None
     text = file.read_text()
     assert text.count("[secret:API_TOKEN:") == 9000 and OWN not in text
@@ -150,9 +152,9 @@ async def test_values_of_the_environment_and_of_credentials_are_known(tmp_path: 
         "REDIS_URL": "redis://u:pass99word@h/0",
     }
     (tmp_path / "out.txt").write_text("\n".join((*known.values(), stored["somewhere"]["key"])))
-    play = stage(tmp_path, call("read", path="../out.txt"), say("x"), env=known)
-    await play.prompt("go")
-    lines = results(play)[0].splitlines()
+    harness = stage(tmp_path, call("read", path="../out.txt"), say("x"), env=known)
+    await harness.prompt("go")
+    lines = results(harness)[0].splitlines()
     assert lines[0].startswith("[secret:SERVICE_TOKEN:")
     assert lines[1] == "/home/somebody"
     assert lines[2].startswith("redis://u:[secret:REDIS_URL:") and lines[2].endswith("]@h/0")
@@ -160,88 +162,88 @@ async def test_values_of_the_environment_and_of_credentials_are_known(tmp_path: 
 
 
 async def test_a_file_of_variables_is_edited_without_its_values_in_a_request(tmp_path: Path) -> None:
-    play = stage(tmp_path, call("read", path=".env"), say("read"))
-    await play.prompt("go")
-    shown = results(play)[0]
+    harness = stage(tmp_path, call("read", path=".env"), say("read"))
+    await harness.prompt("go")
+    shown = results(harness)[0]
     assert "PORT=3000" in shown and "hunter2" not in shown and OWN not in shown and OWN[:14] not in shown
     marks = {line.split("=", 1)[0]: line.split("=", 1)[1].strip('"') for line in shown.splitlines()[2:4]}
     old = f'API_TOKEN="{marks["API_TOKEN"]}"'
-    play.script.responses += (
+    harness.script.responses += (
         call("edit", path=".env", edits=[{"oldText": old, "newText": f"{old}\nMORE=1"}]),
         call("write", path=".env", content=shown.replace("PORT=3000", "PORT=4000")),
         say("done"),
     )
-    await play.prompt("edit it")
+    await harness.prompt("edit it")
     text = (tmp_path / "project" / ".env").read_text()
     assert text == ENV.replace("3000", "4000").rstrip("\n") or text == ENV.replace("3000", "4000")
-    assert results(play)[1].startswith("Successfully replaced")
-    for seen in (sent(play), written(play), str(play.events)):
+    assert results(harness)[1].startswith("Successfully replaced")
+    for seen in (sent(harness), written(harness), str(harness.events)):
         assert "hunter2" not in seen and OWN not in seen
 
 
 async def test_a_mark_is_no_secret_in_another_file_and_plain_text_in_a_command(tmp_path: Path) -> None:
-    play = stage(tmp_path, call("read", path=".env"), say("read"))
-    await play.prompt("go")
-    mark = play.session.secrets.found[-1].mark
+    harness = stage(tmp_path, call("read", path=".env"), say("read"))
+    await harness.prompt("go")
+    mark = harness.session.secrets.found[-1].mark
     strange = f"{mark[:-3]}{'00' if mark[-3:-1] != '00' else '11'}]"  # its last digits were not made here
-    play.script.responses += (
+    harness.script.responses += (
         call("write", path="config.py", content=f"TOKEN = '{mark}'\n"),
         call("bash", command=f"echo '{mark}' > told; cat told"),
         call("write", path="docs.md", content=f"A mark looks like {strange}.\n"),
         say("done"),
     )
-    await play.prompt("go")
-    assert "stands for a secret that does not come from this file" in results(play)[1]
+    await harness.prompt("go")
+    assert "stands for a secret that does not come from this file" in results(harness)[1]
     assert not (tmp_path / "project" / "config.py").exists()
     assert (tmp_path / "project" / "told").read_text().strip() == mark
     assert (tmp_path / "project" / "docs.md").exists()
 
 
 async def test_a_mark_in_a_structural_rewrite_is_the_secret_in_its_file_alone(tmp_path: Path) -> None:
-    play = stage(tmp_path, call("read", path="a.js"), say("read"))
-    play.session.tools.set_active([*play.session.tools.active(), "ast_edit", "resolve"])
+    harness = stage(tmp_path, call("read", path="a.js"), say("read"))
+    harness.session.tools.set_active([*harness.session.tools.active(), "ast_edit", "resolve"])
     files = [tmp_path / "project" / name for name in ("a.js", "b.js")]
     files[0].write_text(f'open("{TOKEN}");\n')
     files[1].write_text('open("nothing");\n')
-    await play.prompt("go")
-    mark = play.session.secrets.found[-1].mark
-    assert mark in results(play)[0] and TOKEN not in results(play)[0]
+    await harness.prompt("go")
+    mark = harness.session.secrets.found[-1].mark
+    assert mark in results(harness)[0] and TOKEN not in results(harness)[0]
     rewrites = [{"pattern": f'open("{mark}")', "replacement": f'connect("{mark}", 1)'}]
     others = [{"pattern": "open($A)", "replacement": f'connect("{mark}")'}]
     refused: list[dict[str, Any]] = [
         {"paths": paths} for paths in (["b.js"], ["a.js", "*.js"], ["*.js"], ["."])
     ] + [{}]
-    play.script.responses += (
+    harness.script.responses += (
         *(call("ast_edit", rewrites=others, **paths) for paths in refused),
         call("ast_edit", rewrites=rewrites, paths=["a.js"]),
         call("resolve", action="apply", reason="x"),
         say("done"),
     )
-    await play.prompt("rewrite it")
-    said = results(play)[1:]
+    await harness.prompt("rewrite it")
+    said = results(harness)[1:]
     assert all("stands for a secret" in text for text in said[: len(refused)])
     assert mark in said[-2] and said[-1].startswith("Applied")
     assert files[0].read_text() == f'connect("{TOKEN}", 1);\n'
     assert files[1].read_text() == 'open("nothing");\n'
-    for seen in (sent(play), written(play), str(play.events)):
+    for seen in (sent(harness), written(harness), str(harness.events)):
         assert TOKEN not in seen
 
 
 async def test_a_secret_that_left_its_file_can_come_back_into_it(tmp_path: Path) -> None:
-    play = stage(tmp_path, call("read", path=".env"), say("read"))
-    await play.prompt("go")
-    mark = next(one.mark for one in play.session.secrets.found if one.kind == "API_TOKEN")
-    play.script.responses += (
+    harness = stage(tmp_path, call("read", path=".env"), say("read"))
+    await harness.prompt("go")
+    mark = next(one.mark for one in harness.session.secrets.found if one.kind == "API_TOKEN")
+    harness.script.responses += (
         call("write", path=".env", content="EMPTY=1\n"),
         call("write", path=".env", content=f"API_TOKEN={mark}\n"),
         say("done"),
     )
-    await play.prompt("go")
+    await harness.prompt("go")
     assert (tmp_path / "project" / ".env").read_text() == f"API_TOKEN={OWN}\n"
 
 
 async def test_a_page_out_of_the_middle_of_a_private_key_is_masked(tmp_path: Path) -> None:
-    play = stage(
+    harness = stage(
         tmp_path,
         call("read", path="id_test", offset=4, limit=3),
         call("grep", pattern=KEY_LINES[6][:10], path="id_test"),
@@ -249,71 +251,71 @@ async def test_a_page_out_of_the_middle_of_a_private_key_is_masked(tmp_path: Pat
         say("x"),
     )
     (tmp_path / "project" / "id_test").write_text(PRIVATE_KEY)
-    play.session.permissions.rules.set_mode("full")
-    await play.prompt("go")
-    assert not any(line in text for line in KEY_LINES for text in results(play))
-    assert results(play)[0].count("[secret:private-key:") == 3
+    harness.session.permissions.rules.set_mode("full")
+    await harness.prompt("go")
+    assert not any(line in text for line in KEY_LINES for text in results(harness))
+    assert results(harness)[0].count("[secret:private-key:") == 3
 
 
 async def test_what_a_prompt_holds_is_masked_and_can_be_sent_as_it_is(tmp_path: Path) -> None:
-    play = stage(tmp_path, say("one"), say("two"))
-    await play.prompt(f"Use {TOKEN} please")
-    said = [one for one in play.session.messages if isinstance(one, UserMessage)]
-    assert "[secret:github-token:" in text_of(said[0].content) and TOKEN not in written(play)
-    told = [event.text for event in play.all(Notice)]
+    harness = stage(tmp_path, say("one"), say("two"))
+    await harness.prompt(f"Use {TOKEN} please")
+    said = [one for one in harness.session.messages if isinstance(one, UserMessage)]
+    assert "[secret:github-token:" in text_of(said[0].content) and TOKEN not in written(harness)
+    told = [event.text for event in harness.all(Notice)]
     assert any("1 secret in your prompt masked" in text and "/unmask" in text for text in told)
-    await play.session.unmask()
-    await play.session.wait_until_idle()
-    assert text_of(play.script.contexts[-1].messages[-1].content) == f"Use {TOKEN} please"  # type: ignore[union-attr]
+    await harness.session.unmask()
+    await harness.session.wait_until_idle()
+    assert text_of(harness.script.contexts[-1].messages[-1].content) == f"Use {TOKEN} please"  # type: ignore[union-attr]
     with pytest.raises(UserError):
-        await play.session.unmask()
+        await harness.session.unmask()
 
 
 async def test_a_prompt_that_is_to_be_sent_as_it_is_is(tmp_path: Path) -> None:
-    play = stage(tmp_path, say("one"))
-    await play.session.prompt(f"Use {TOKEN}", as_it_is=True)
-    await play.session.wait_until_idle()
-    assert TOKEN in sent(play) and not play.session.secrets.found
+    harness = stage(tmp_path, say("one"))
+    await harness.session.prompt(f"Use {TOKEN}", as_it_is=True)
+    await harness.session.wait_until_idle()
+    assert TOKEN in sent(harness) and not harness.session.secrets.found
 
 
 async def test_the_persons_own_command_is_masked(tmp_path: Path) -> None:
-    play = stage(tmp_path, say("x"))
-    message = await play.session.shell.run(f"cat .env; echo {TOKEN}")
-    assert TOKEN not in message.output + message.command + str(play.session.entries)
+    harness = stage(tmp_path, say("x"))
+    message = await harness.session.shell.run(f"cat .env; echo {TOKEN}")
+    assert TOKEN not in message.output + message.command + str(harness.session.entries)
     assert "hunter2" not in message.output and "PORT=3000" in message.output
 
 
 async def test_not_a_secret(tmp_path: Path) -> None:
-    play = stage(
+    harness = stage(
         tmp_path, call("bash", command=f"echo {TOKEN}"), call("bash", command=f"echo {TOKEN}"), say("x")
     )
-    await play.prompt("go")
-    one = play.session.secrets.found[-1]
-    play.session.secrets.call_no_secret(one.digest)
-    play.script.responses += (call("bash", command=f"echo {TOKEN}"), say("x"))
-    await play.prompt("go")
-    assert results(play)[-1] == TOKEN
-    assert play.effective_settings.settings.secrets.ignore == (one.digest,)
+    await harness.prompt("go")
+    one = harness.session.secrets.found[-1]
+    harness.session.secrets.call_no_secret(one.digest)
+    harness.script.responses += (call("bash", command=f"echo {TOKEN}"), say("x"))
+    await harness.prompt("go")
+    assert results(harness)[-1] == TOKEN
+    assert harness.effective_settings.settings.secrets.ignore == (one.digest,)
     with pytest.raises(UserError):
-        play.session.secrets.call_no_secret("0123456789")
+        harness.session.secrets.call_no_secret("0123456789")
 
 
 @pytest.mark.parametrize("ending", ["html", "md", "jsonl"])
 async def test_exports_mask_what_older_sessions_hold(tmp_path: Path, ending: str) -> None:
-    play = stage(tmp_path, say(f"I saw {TOKEN} and _{OWN}_"))
-    play.effective_settings.set("secrets.mask", False)
-    await play.prompt(f"Here: {TOKEN} & `{OWN}`")
-    assert TOKEN in written(play)
-    play.effective_settings.set("secrets.mask", True)
-    text = play.session.export(tmp_path / f"out.{ending}").read_text()
+    harness = stage(tmp_path, say(f"I saw {TOKEN} and _{OWN}_"))
+    harness.effective_settings.set("secrets.mask", False)
+    await harness.prompt(f"Here: {TOKEN} & `{OWN}`")
+    assert TOKEN in written(harness)
+    harness.effective_settings.set("secrets.mask", True)
+    text = harness.session.export(tmp_path / f"out.{ending}").read_text()
     assert TOKEN not in text and OWN not in text and text.count("[secret:") >= 4
 
 
 async def test_without_the_mask_everything_is_as_it_is(tmp_path: Path) -> None:
-    play = stage(tmp_path, call("read", path=".env"), say("x"))
-    play.effective_settings.set("secrets.mask", False)
-    await play.prompt("go")
-    assert results(play)[0] == ENV.rstrip("\n")
+    harness = stage(tmp_path, call("read", path=".env"), say("x"))
+    harness.effective_settings.set("secrets.mask", False)
+    await harness.prompt("go")
+    assert results(harness)[0] == ENV.rstrip("\n")
 
 
 async def test_one_installation_makes_the_same_marks_again(tmp_path: Path) -> None:
@@ -326,11 +328,11 @@ async def test_one_installation_makes_the_same_marks_again(tmp_path: Path) -> No
 
 
 async def test_a_pipe_in_place_of_the_key_keeps_nobody_waiting(tmp_path: Path) -> None:
-    play = stage(tmp_path, say("x"))
+    harness = stage(tmp_path, say("x"))
     key = tmp_path / "agent" / "secrets.key"
     key.parent.mkdir(exist_ok=True)
     os.mkfifo(key)
-    looking = asyncio.create_task(asyncio.to_thread(play.session.warm_up))
+    looking = asyncio.create_task(asyncio.to_thread(harness.session.warm_up))
     try:
         await asyncio.wait_for(asyncio.shield(looking), 20)
     finally:
@@ -340,27 +342,27 @@ async def test_a_pipe_in_place_of_the_key_keeps_nobody_waiting(tmp_path: Path) -
 
 
 async def test_a_line_that_is_clipped_shows_no_part_of_a_secret(tmp_path: Path) -> None:
-    play = stage(tmp_path, call("grep", pattern="needle", path="long.txt"), say("x"))
+    harness = stage(tmp_path, call("grep", pattern="needle", path="long.txt"), say("x"))
     middle = "needle " + "y" * 340 + f" {TOKEN} " + "z" * 400
     lines = (middle, "x" * 300 + f" {TOKEN} " + "y" * 90 + " needle " + "z" * 600)
     (tmp_path / "project" / "long.txt").write_text("\n".join(lines))
-    await play.prompt("go")
-    assert "needle" in results(play)[0] and "truncated" in results(play)[0]
-    assert not any(TOKEN[at : at + 8] in results(play)[0] for at in range(len(TOKEN) - 8))
+    await harness.prompt("go")
+    assert "needle" in results(harness)[0] and "truncated" in results(harness)[0]
+    assert not any(TOKEN[at : at + 8] in results(harness)[0] for at in range(len(TOKEN) - 8))
 
 
 async def test_a_patch_of_two_files_carries_no_secret_from_one_to_the_other(tmp_path: Path) -> None:
-    play = stage(tmp_path, call("read", path=".env"), say("read"))
-    await play.prompt("go")
-    mark = next(one.mark for one in play.session.secrets.found if one.kind == "API_TOKEN")
+    harness = stage(tmp_path, call("read", path=".env"), say("read"))
+    await harness.prompt("go")
+    mark = next(one.mark for one in harness.session.secrets.found if one.kind == "API_TOKEN")
     edits = [
         {"path": ".env", "oldText": "PORT=3000", "newText": "PORT=1"},
         {"path": "config.py", "oldText": "x", "newText": mark},
     ]
     (tmp_path / "project" / "config.py").write_text("x\n")
-    play.script.responses += (call("edit", edits=edits), say("done"))
-    await play.prompt("go")
-    assert "a call of its own" in results(play)[-1]
+    harness.script.responses += (call("edit", edits=edits), say("done"))
+    await harness.prompt("go")
+    assert "a call of its own" in results(harness)[-1]
     assert (tmp_path / "project" / "config.py").read_text() == "x\n"
 
 

@@ -10,16 +10,16 @@ from app.agent.hooks import CallVerdict
 from app.engine.core.hooks import Hooks
 from app.values.content import ToolCall
 from app.values.events import ToolExecutionEnd, ToolExecutionStart
-from tests.agent.stage import tool
-from tests.engine.stage import Play
+from tests.agent.scripted_loop import tool
+from tests.engine.scripted_session import ScriptedSession
 from tools.base import ToolContext
 from tools.registry import builtin_tools
 from tools.results import ToolResult, text_result
 
 
 async def test_calls_within_a_call_that_touch_one_file_keep_their_order(tmp_path: Path) -> None:
-    play = Play(tmp_path, tools=builtin_tools())
-    run = play.session.calls.run
+    harness = ScriptedSession(tmp_path, tools=builtin_tools())
+    run = harness.session.calls.run
     for number in range(4):
         name = f"n{number}.py"
         edit = {"path": name, "edits": [{"oldText": "one", "newText": "two"}]}
@@ -32,17 +32,17 @@ async def test_calls_within_a_call_that_touch_one_file_keep_their_order(tmp_path
         assert not written.is_error and not edited.is_error
         assert read.text == "two"
         assert name in listed.text
-    started = [event.tool_call_id for event in play.all(ToolExecutionStart)]
+    started = [event.tool_call_id for event in harness.all(ToolExecutionStart)]
     assert started == [f"c/{number}" for number in range(1, 17)]
-    assert sorted(event.tool_call_id for event in play.all(ToolExecutionEnd)) == sorted(started)
+    assert sorted(event.tool_call_id for event in harness.all(ToolExecutionEnd)) == sorted(started)
 
 
 async def test_a_call_that_holds_a_file_may_change_it_by_calls_within(tmp_path: Path) -> None:
-    play = Play(tmp_path, tools=builtin_tools())
+    harness = ScriptedSession(tmp_path, tools=builtin_tools())
     async with asyncio.timeout(10):
         outer = asyncio.gather(
-            play.session.calls.run("write", {"path": "n", "content": "a"}, "c/1"),
-            play.session.calls.run("write", {"path": "n", "content": "b"}, "c"),
+            harness.session.calls.run("write", {"path": "n", "content": "a"}, "c/1"),
+            harness.session.calls.run("write", {"path": "n", "content": "b"}, "c"),
         )
         await outer
     assert (tmp_path / "n").read_text() in "ab"
@@ -63,10 +63,10 @@ async def test_what_fails_around_a_call_within_a_call_is_a_result(tmp_path: Path
             raise ValueError("no opinion")
 
     (tmp_path / "here").write_text("text\n")
-    play = Play(tmp_path, tools=builtin_tools(), hooks=Broken())
-    blocked = await play.session.calls.run("read", {"path": "gate"}, "c")
+    harness = ScriptedSession(tmp_path, tools=builtin_tools(), hooks=Broken())
+    blocked = await harness.session.calls.run("read", {"path": "gate"}, "c")
     assert blocked.is_error and "SystemExit: no gate" in blocked.text
-    kept = await play.session.calls.run("read", {"path": "here"}, "c")
+    kept = await harness.session.calls.run("read", {"path": "here"}, "c")
     assert kept.text == "text"
     assert kept.details and kept.details["hookError"] == "ValueError: no opinion"
 
@@ -78,8 +78,10 @@ async def test_a_call_is_given_the_model_that_is_chosen_when_it_runs_and_not_whe
         async def before_tool(
             self, call: ToolCall, arguments: dict[str, Any], parent_id: str | None = None
         ) -> CallVerdict:
-            assert play.script.model is not None
-            play.choice.set(msgspec.structs.replace(play.script.model, input=("text",), context_window=9))
+            assert harness.script.model is not None
+            harness.choice.set(
+                msgspec.structs.replace(harness.script.model, input=("text",), context_window=9)
+            )
             return CallVerdict()
 
     told: list[ToolContext] = []
@@ -88,6 +90,6 @@ async def test_a_call_is_given_the_model_that_is_chosen_when_it_runs_and_not_whe
         told.append(context)
         return text_result("looked")
 
-    play = Play(tmp_path, tools=[tool("look", look)], hooks=Switching())
-    await play.session.calls.run("look", {}, "c")
+    harness = ScriptedSession(tmp_path, tools=[tool("look", look)], hooks=Switching())
+    await harness.session.calls.run("look", {}, "c")
     assert [(one.model_reads_images, one.model_window) for one in told] == [(False, 9)]

@@ -14,11 +14,11 @@ from app.values.entries import CustomEntry, CustomMessageEntry
 from app.values.events import Event, ToolExecutionEnd, ToolExecutionStart, ToolExecutionUpdate
 from app.values.messages import ToolResultMessage
 from app.values.user_errors import UserError
-from tests.compaction.stage import Scene
+from tests.compaction.project_session import ProjectSession
 
 
 async def test_the_agent_and_its_person_share_a_kernel(tmp_path: Path) -> None:
-    scene = await Scene(tmp_path).open()
+    scene = await ProjectSession(tmp_path).open()
     done = await scene.session.cells.run("shared = 20 + 1\nshared")
     assert done.result.text == "Out: 21"
     scene.script.responses[:] = [call("eval", code="shared * 2"), say("ok")]
@@ -31,7 +31,7 @@ async def test_the_agent_and_its_person_share_a_kernel(tmp_path: Path) -> None:
 
 
 async def test_two_dollars_keep_it_from_the_model(tmp_path: Path) -> None:
-    scene = await Scene(tmp_path).open()
+    scene = await ProjectSession(tmp_path).open()
     await scene.session.cells.run("'hush'", exclude=True)
     await scene.session.cells.run("'told'")
     kinds = [
@@ -45,7 +45,7 @@ async def test_two_dollars_keep_it_from_the_model(tmp_path: Path) -> None:
 
 
 async def test_it_is_told_as_it_runs_and_can_be_stopped(tmp_path: Path) -> None:
-    scene = await Scene(tmp_path).open()
+    scene = await ProjectSession(tmp_path).open()
     events: list[ToolExecutionStart | ToolExecutionUpdate | ToolExecutionEnd] = []
     printed = asyncio.Event()
 
@@ -73,7 +73,7 @@ async def test_it_is_told_as_it_runs_and_can_be_stopped(tmp_path: Path) -> None:
 
 
 async def test_its_cells_call_tools_too(tmp_path: Path) -> None:
-    scene = await Scene(tmp_path).open()
+    scene = await ProjectSession(tmp_path).open()
     scene.write("a.txt", "hello\n")
     done = await scene.session.cells.run("tool.read(path='a.txt').strip()")
     assert done.result.text == "Out: 'hello'"
@@ -82,7 +82,7 @@ async def test_its_cells_call_tools_too(tmp_path: Path) -> None:
 
 
 async def test_commands_of_all_faces(tmp_path: Path) -> None:
-    scene = await Scene(tmp_path).open()
+    scene = await ProjectSession(tmp_path).open()
     session = scene.session
     assert await get_kernel(session) == {"state": "none", "cells": 0, "names": []}
     assert await restart_kernel(session) is False
@@ -99,7 +99,7 @@ async def test_commands_of_all_faces(tmp_path: Path) -> None:
 
 
 async def test_the_cells_of_a_notebook_run_from_its_file(tmp_path: Path) -> None:
-    scene = await Scene(tmp_path).open()
+    scene = await ProjectSession(tmp_path).open()
     cells = [
         {"cell_type": "markdown", "source": "# Title"},
         {"cell_type": "code", "source": ["%matplotlib inline\n", "a = 1"]},
@@ -126,7 +126,7 @@ async def test_the_cells_of_a_notebook_run_from_its_file(tmp_path: Path) -> None
 
 
 async def test_another_session_begins_with_an_empty_kernel(tmp_path: Path) -> None:
-    scene = await Scene(tmp_path).open()
+    scene = await ProjectSession(tmp_path).open()
     await scene.session.cells.run("x = 1")
     await scene.session.branches.begin()
     done = await scene.session.cells.run("'x' in dir()")

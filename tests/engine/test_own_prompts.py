@@ -9,8 +9,8 @@ from app.engine.commands.prompt_commands import init_context, review
 from app.providers.scripted import say
 from app.undo.content_store import UndoConfig
 from app.values.user_errors import UserError
-from tests.agent.stage import plain
-from tests.engine.stage import Play
+from tests.agent.scripted_loop import plain
+from tests.engine.scripted_session import ScriptedSession
 
 
 def git(folder: Path, *words: str) -> None:
@@ -32,21 +32,21 @@ def project(tmp_path: Path) -> Path:
     return folder
 
 
-async def asked(play: Play) -> str:
-    await play.session.wait_until_idle()
-    return plain(play.script.contexts[-1].messages[-1])
+async def asked(harness: ScriptedSession) -> str:
+    await harness.session.wait_until_idle()
+    return plain(harness.script.contexts[-1].messages[-1])
 
 
 async def test_a_draft_of_the_context_file_is_asked_for_with_what_is_there(
     tmp_path: Path, project: Path
 ) -> None:
-    play = Play(tmp_path, say("Written."), say("Better."), cwd=project)
-    await init_context(play.session)
-    text = await asked(play)
+    harness = ScriptedSession(tmp_path, say("Written."), say("Better."), cwd=project)
+    await init_context(harness.session)
+    text = await asked(harness)
     assert text.startswith("Write AGENTS.md for this project") and "Its folder has pyproject.toml." in text
     (project / "AGENTS.md").write_text("# Rules\n")
-    await init_context(play.session)
-    assert (await asked(play)).startswith("Look whether AGENTS.md is still true")
+    await init_context(harness.session)
+    assert (await asked(harness)).startswith("Look whether AGENTS.md is still true")
 
 
 async def test_what_is_reviewed_is_named_by_what_it_touches(tmp_path: Path, project: Path) -> None:
@@ -56,11 +56,11 @@ async def test_what_is_reviewed_is_named_by_what_it_touches(tmp_path: Path, proj
     )
     git(project, "commit", "-qam", "a class")
     place = UndoConfig(store=tmp_path / "blobs", home=tmp_path, may_ask_git=lambda: True)
-    play = Play(tmp_path, say("Fine."), cwd=project, undo=place)
+    harness = ScriptedSession(tmp_path, say("Fine."), cwd=project, undo=place)
     boats.write_text(boats.read_text().replace("return 2", "return 4"))
     (project / "new.py").write_text("def anchor():\n    pass\n")
-    await review(play.session)
-    text = await asked(play)
+    await review(harness.session)
+    text = await asked(harness)
     assert (
         "- boats.py (changed, +1 -1): Boat.row\n" in text
         and "- new.py (new, not in git, +2 -0): anchor\n" in text
@@ -69,13 +69,13 @@ async def test_what_is_reviewed_is_named_by_what_it_touches(tmp_path: Path, proj
 
 async def test_what_is_not_committed_is_reviewed_by_its_files(tmp_path: Path, project: Path) -> None:
     place = UndoConfig(store=tmp_path / "blobs", home=tmp_path, may_ask_git=lambda: True)
-    play = Play(tmp_path, say("Fine."), cwd=project, undo=place)
+    harness = ScriptedSession(tmp_path, say("Fine."), cwd=project, undo=place)
     with pytest.raises(UserError, match="No uncommitted changes to review"):
-        await review(play.session)
+        await review(harness.session)
     (project / "boats.py").write_text("oars = 4\n")
     (project / "new.py").write_text("a\nb\n")
-    await review(play.session)
-    text = await asked(play)
+    await review(harness.session)
+    text = await asked(harness)
     assert "- boats.py (changed, +1 -1)" in text and "- new.py (new, not in git, +2 -0)" in text
     assert "change nothing" in text
 
@@ -90,11 +90,11 @@ async def test_a_branch_or_commit_is_reviewed_by_its_name_with_what_it_touches(
     boats.write_text("def row():\n    return 2\n\n\ndef stop():\n    return 0\n")
     git(project, "commit", "-qam", "stop")
     place = UndoConfig(store=tmp_path / "blobs", home=tmp_path, may_ask_git=lambda: True)
-    play = Play(tmp_path, *[say("Fine.")] * 4, cwd=project, undo=place)
+    harness = ScriptedSession(tmp_path, *[say("Fine.")] * 4, cwd=project, undo=place)
 
     async def told(name: str) -> str:
-        await review(play.session, name)
-        return (await asked(play)).partition("Read the changed code")[0]
+        await review(harness.session, name)
+        return (await asked(harness)).partition("Read the changed code")[0]
 
     row = "- boats.py (changed, +2 -1): row\n\n"
     assert await told("HEAD~1") == f"Review what was changed by HEAD~1 (`git show HEAD~1`):\n\n{row}"
@@ -114,4 +114,4 @@ async def test_a_branch_or_commit_is_reviewed_by_its_name_with_what_it_touches(
         ("$(x)", "not the name of a branch or commit"),
     ):
         with pytest.raises(UserError, match=why):
-            await review(play.session, name)
+            await review(harness.session, name)

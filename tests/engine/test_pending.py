@@ -15,21 +15,21 @@ from app.values.entries import CustomEntry
 from app.values.messages import CustomMessage
 from app.values.pending import PendingChanged
 from app.values.user_errors import UserError
-from tests.engine.stage import Play
-from tests.permits.test_gate import answered, results, stage
+from tests.engine.scripted_session import ScriptedSession
+from tests.permits.test_gate import gated_session, questions_asked, results
 
 REWRITE: dict[str, Any] = {"rewrites": [{"pattern": "old($A)", "replacement": "new($A)"}]}
 
 
-def begun(folder: Path, *responses: Any, **more: Any) -> Play:
-    play = stage(folder, *responses, **more)
-    play.session.tools.set_active([*play.session.tools.active(), "resolve", "ast_edit"])
-    (play.session.cwd / "a.js").write_text("old(1);\n")
-    return play
+def begun(folder: Path, *responses: Any, **more: Any) -> ScriptedSession:
+    harness = gated_session(folder, *responses, **more)
+    harness.session.tools.set_active([*harness.session.tools.active(), "resolve", "ast_edit"])
+    (harness.session.cwd / "a.js").write_text("old(1);\n")
+    return harness
 
 
 async def test_resolve_is_declared_only_while_something_waits(tmp_path: Path) -> None:
-    play = begun(
+    harness = begun(
         tmp_path,
         call("ast_edit", **REWRITE),
         call("resolve", action="apply", reason="wanted"),
@@ -37,29 +37,33 @@ async def test_resolve_is_declared_only_while_something_waits(tmp_path: Path) ->
         asks="nobody",
         mode="full",
     )
-    assert "resolve" not in play.session.tools.active()
+    assert "resolve" not in harness.session.tools.active()
     seen: list[bool] = []
-    play.session.subscribe(lambda event: seen.append("resolve" in play.session.tools.active()))
-    await play.prompt("go")
+    harness.session.subscribe(lambda event: seen.append("resolve" in harness.session.tools.active()))
+    await harness.prompt("go")
     assert True in seen and not seen[-1]
-    assert "Nothing is written yet" in results(play)[0] and results(play)[1].startswith("Applied: AST Edit")
-    assert (play.session.cwd / "a.js").read_text() == "new(1);\n"
-    told = play.all(PendingChanged)
+    assert "Nothing is written yet" in results(harness)[0] and results(harness)[1].startswith(
+        "Applied: AST Edit"
+    )
+    assert (harness.session.cwd / "a.js").read_text() == "new(1);\n"
+    told = harness.all(PendingChanged)
     assert [len(event.waiting) for event in told] == [1, 0]
     assert told[1].resolved is not None and told[1].resolved.by == "model" and told[1].resolved.is_done
-    entries = [one.data for one in play.session.entries if isinstance(one, CustomEntry)]
+    entries = [one.data for one in harness.session.entries if isinstance(one, CustomEntry)]
     assert any(data.get("action") == "apply" and data["files"] == ["a.js"] for data in entries if data)
 
 
 async def test_resolve_with_nothing_pending_answers_in_its_own_words(tmp_path: Path) -> None:
-    play = begun(tmp_path, call("resolve", action="apply", reason="x"), say("ok"), asks="nobody", mode="full")
-    await play.prompt("go")
-    assert "resolve" not in play.session.tools.active()
-    assert results(play)[0] == "No pending action to resolve. Nothing to apply or discard."
+    harness = begun(
+        tmp_path, call("resolve", action="apply", reason="x"), say("ok"), asks="nobody", mode="full"
+    )
+    await harness.prompt("go")
+    assert "resolve" not in harness.session.tools.active()
+    assert results(harness)[0] == "No pending action to resolve. Nothing to apply or discard."
 
 
 async def test_what_is_staged_is_judged_when_it_is_applied(tmp_path: Path) -> None:
-    play = begun(
+    harness = begun(
         tmp_path,
         call("ast_edit", **REWRITE),
         call("resolve", action="apply", reason="x"),
@@ -67,74 +71,78 @@ async def test_what_is_staged_is_judged_when_it_is_applied(tmp_path: Path) -> No
         say("ok"),
         mode="ask",
     )
-    asked = await answered(play, ApprovalReply(allows=False))
+    asked = await questions_asked(harness, ApprovalReply(allows=False))
     assert [event.approval.parts[0].text for event in asked if event.approval] == ["edit a.js"]
-    assert (play.session.cwd / "a.js").read_text() == "old(1);\n"
-    assert results(play)[2].startswith("Discarded: ")
+    assert (harness.session.cwd / "a.js").read_text() == "old(1);\n"
+    assert results(harness)[2].startswith("Discarded: ")
 
 
 async def test_the_floor_holds_for_what_an_extension_stages(tmp_path: Path) -> None:
-    play = begun(tmp_path, call("resolve", action="apply", reason="x"), say("ok"), asks="nobody", mode="full")
-    await play.session.pending.stage(
+    harness = begun(
+        tmp_path, call("resolve", action="apply", reason="x"), say("ok"), asks="nobody", mode="full"
+    )
+    await harness.session.pending.stage(
         "hook", "custom_tool", [RequestedChange(path=".git/hooks/pre-commit", text="x")]
     )
-    await play.prompt("go")
-    assert "nobody can give it" in results(play)[0]
-    assert not (play.session.cwd / ".git").exists()
+    await harness.prompt("go")
+    assert "nobody can give it" in results(harness)[0]
+    assert not (harness.session.cwd / ".git").exists()
 
 
 async def test_a_person_answers_first_and_the_model_hears_of_it(tmp_path: Path) -> None:
-    play = begun(
+    harness = begun(
         tmp_path, call("ast_edit", **REWRITE), say("Shall I?"), say("fine"), asks="nobody", mode="full"
     )
-    await play.prompt("go")
-    [waiting] = play.session.pending.waiting
-    resolved = await play.session.pending.answer(None, "apply", "")
+    await harness.prompt("go")
+    [waiting] = harness.session.pending.waiting
+    resolved = await harness.session.pending.answer(None, "apply", "")
     assert resolved.is_done and resolved.staged is waiting
-    assert (play.session.cwd / "a.js").read_text() == "new(1);\n"
-    await play.prompt("and?")
-    told = [text_of(one.content) for one in play.session.messages if isinstance(one, CustomMessage)]
+    assert (harness.session.cwd / "a.js").read_text() == "new(1);\n"
+    await harness.prompt("and?")
+    told = [text_of(one.content) for one in harness.session.messages if isinstance(one, CustomMessage)]
     assert any("The user applied the staged changes. Applied: AST Edit" in text for text in told)
     with pytest.raises(UserError, match="No pending action to resolve"):
-        await play.session.pending.answer(None, "discard", "")
+        await harness.session.pending.answer(None, "discard", "")
 
 
 async def test_the_words_of_an_answer_have_their_secrets_masked(tmp_path: Path) -> None:
     key = "ghp_" + "Ab3d" * 9
-    play = begun(tmp_path, asks="nobody", mode="full")
-    await play.session.pending.stage("a file", "mine", [RequestedChange(path="b", text="b\n")])
-    resolved = await play.session.pending.answer(None, "discard", f"not with {key}")
+    harness = begun(tmp_path, asks="nobody", mode="full")
+    await harness.session.pending.stage("a file", "mine", [RequestedChange(path="b", text="b\n")])
+    resolved = await harness.session.pending.answer(None, "discard", f"not with {key}")
     assert "not with [secret:github-token:" in resolved.text
-    assert key not in str([*play.all(PendingChanged), *play.session.entries])
+    assert key not in str([*harness.all(PendingChanged), *harness.session.entries])
 
 
 async def test_going_elsewhere_in_the_tree_ends_what_waits(tmp_path: Path) -> None:
-    play = begun(tmp_path, say("first"), call("ast_edit", **REWRITE), say("ok?"), asks="nobody", mode="full")
-    await play.prompt("one")
-    place = play.session.entries[-1].id
-    await play.prompt("go")
-    assert len(play.session.pending.waiting) == 1
-    await play.session.branches.go_to(place, NavigationOptions())
-    assert play.session.pending.waiting == ()
-    outcome = play.all(PendingChanged)[-1].resolved
+    harness = begun(
+        tmp_path, say("first"), call("ast_edit", **REWRITE), say("ok?"), asks="nobody", mode="full"
+    )
+    await harness.prompt("one")
+    place = harness.session.entries[-1].id
+    await harness.prompt("go")
+    assert len(harness.session.pending.waiting) == 1
+    await harness.session.branches.go_to(place, NavigationOptions())
+    assert harness.session.pending.waiting == ()
+    outcome = harness.all(PendingChanged)[-1].resolved
     assert outcome is not None and outcome.action == "discard"
-    assert (play.session.cwd / "a.js").read_text() == "old(1);\n"
+    assert (harness.session.cwd / "a.js").read_text() == "old(1);\n"
 
 
-def told_lost(play: Play) -> list[str]:
+def told_lost(harness: ScriptedSession) -> list[str]:
     return [
         text_of(one.content)
-        for one in play.session.messages
+        for one in harness.session.messages
         if isinstance(one, CustomMessage) and one.custom_type == LOST_MESSAGE_TYPE
     ]
 
 
 async def test_what_was_staged_before_the_session_ended_is_told_to_be_gone_once(tmp_path: Path) -> None:
-    play = begun(tmp_path, call("ast_edit", **REWRITE), say("Shall I?"), asks="nobody", mode="full")
-    await play.prompt("go")
-    file = play.session.log.path
-    assert file is not None and len(play.session.pending.waiting) == 1
-    await play.session.close()
+    harness = begun(tmp_path, call("ast_edit", **REWRITE), say("Shall I?"), asks="nobody", mode="full")
+    await harness.prompt("go")
+    file = harness.session.log.path
+    assert file is not None and len(harness.session.pending.waiting) == 1
+    await harness.session.close()
     again = begun(tmp_path, say("I see."), say("ok"), asks="nobody", mode="full", log=SessionLog.open(file))
     assert again.session.pending.waiting == ()
     again.session.branches.restore(restores_model=False)
@@ -152,11 +160,11 @@ async def test_what_was_staged_before_the_session_ended_is_told_to_be_gone_once(
 async def test_what_was_answered_is_not_told_to_be_gone(tmp_path: Path) -> None:
     both = call("ast_edit", **REWRITE) + call("edit", path="a.js", edits=[{"oldText": "(", "newText": " ("}])
     apply = call("resolve", action="apply", reason="so")
-    play = begun(tmp_path, both, apply, say("done"), asks="nobody", mode="full")
-    await play.prompt("go")
-    file = play.session.log.path
-    assert file is not None and play.session.pending.waiting == ()
-    await play.session.close()
+    harness = begun(tmp_path, both, apply, say("done"), asks="nobody", mode="full")
+    await harness.prompt("go")
+    file = harness.session.log.path
+    assert file is not None and harness.session.pending.waiting == ()
+    await harness.session.close()
     again = begun(tmp_path, say("ok"), asks="nobody", mode="full", log=SessionLog.open(file))
     again.session.branches.restore(restores_model=False)
     await again.prompt("and?")
@@ -164,36 +172,36 @@ async def test_what_was_answered_is_not_told_to_be_gone(tmp_path: Path) -> None:
 
 
 async def test_what_others_stage_is_bytes_or_a_deed(tmp_path: Path) -> None:
-    play = begun(tmp_path, asks="nobody", mode="full")
+    harness = begun(tmp_path, asks="nobody", mode="full")
     done: list[str] = []
 
     async def apply(reason: str) -> str:
         done.append(reason)
         return "Sent."
 
-    await play.session.pending.stage(
+    await harness.session.pending.stage(
         "two files", "mine", [RequestedChange(path="a.js", text=None), RequestedChange(path="b", text="b\n")]
     )
-    await play.session.pending.stage("a deed", "mine", apply=apply)
+    await harness.session.pending.stage("a deed", "mine", apply=apply)
     with pytest.raises(UserError, match="Several actions wait"):
-        await play.session.pending.answer(None, "apply", "")
-    first, second = play.session.pending.waiting
-    await play.session.pending.answer(first.id, "apply", "yes")
-    assert not (play.session.cwd / "a.js").exists() and (play.session.cwd / "b").read_text() == "b\n"
-    resolved = await play.session.pending.answer(second.id, "apply", "please", by="extension")
+        await harness.session.pending.answer(None, "apply", "")
+    first, second = harness.session.pending.waiting
+    await harness.session.pending.answer(first.id, "apply", "yes")
+    assert not (harness.session.cwd / "a.js").exists() and (harness.session.cwd / "b").read_text() == "b\n"
+    resolved = await harness.session.pending.answer(second.id, "apply", "please", by="extension")
     assert (resolved.text, done) == ("Sent.", ["please"])
     with pytest.raises(UserError, match="nothing to stage"):
-        await play.session.pending.stage("empty", "mine")
+        await harness.session.pending.stage("empty", "mine")
 
 
-def reminded(play: Play) -> list[str]:
-    messages = [one for one in play.session.messages if isinstance(one, CustomMessage)]
+def reminded(harness: ScriptedSession) -> list[str]:
+    messages = [one for one in harness.session.messages if isinstance(one, CustomMessage)]
     assert not any(one.display for one in messages if one.custom_type == REMINDER_TYPE)
     return [text_of(one.content) for one in messages if one.custom_type == REMINDER_TYPE]
 
 
 async def test_who_forgets_what_it_staged_is_reminded_once(tmp_path: Path) -> None:
-    play = begun(
+    harness = begun(
         tmp_path,
         call("ast_edit", **REWRITE),
         say("All is renamed."),
@@ -202,16 +210,16 @@ async def test_who_forgets_what_it_staged_is_reminded_once(tmp_path: Path) -> No
         asks="nobody",
         mode="full",
     )
-    await play.prompt("go")
-    [said] = reminded(play)
+    await harness.prompt("go")
+    [said] = reminded(harness)
     assert "p1: AST Edit: 1 replacement in 1 file" in said and "Call resolve" in said
-    assert len(play.session.pending.waiting) == 1
-    await play.prompt("and?")
-    assert len(reminded(play)) == 1
+    assert len(harness.session.pending.waiting) == 1
+    await harness.prompt("and?")
+    assert len(reminded(harness)) == 1
 
 
 async def test_a_reminder_is_answered_with_the_tool(tmp_path: Path) -> None:
-    play = begun(
+    harness = begun(
         tmp_path,
         call("ast_edit", **REWRITE),
         say("Done."),
@@ -220,15 +228,17 @@ async def test_a_reminder_is_answered_with_the_tool(tmp_path: Path) -> None:
         asks="nobody",
         mode="full",
     )
-    await play.prompt("go")
-    assert len(reminded(play)) == 1 and not play.session.pending.waiting
-    assert (play.session.cwd / "a.js").read_text() == "new(1);\n"
+    await harness.prompt("go")
+    assert len(reminded(harness)) == 1 and not harness.session.pending.waiting
+    assert (harness.session.cwd / "a.js").read_text() == "new(1);\n"
 
 
 async def test_who_asks_the_person_or_has_no_tool_to_answer_with_is_not_reminded(tmp_path: Path) -> None:
-    play = begun(tmp_path, call("ast_edit", **REWRITE), say("Shall I apply it?"), asks="nobody", mode="full")
-    await play.prompt("go")
-    assert reminded(play) == [] and len(play.session.pending.waiting) == 1
+    harness = begun(
+        tmp_path, call("ast_edit", **REWRITE), say("Shall I apply it?"), asks="nobody", mode="full"
+    )
+    await harness.prompt("go")
+    assert reminded(harness) == [] and len(harness.session.pending.waiting) == 1
     other = begun(tmp_path / "other", call("ast_edit", **REWRITE), say("Done."), asks="nobody", mode="full")
     other.session.tools.set_active([name for name in other.session.tools.active() if name != "resolve"])
     await other.prompt("go")

@@ -8,94 +8,94 @@ from app.engine.core.hook_results import NavigationOptions
 from app.providers.scripted import say
 from app.values.entries import CustomEntry
 from app.values.events import PlanModeChanged
-from tests.engine.stage import Play
-from tests.permits.test_gate import stage
+from tests.engine.scripted_session import ScriptedSession
+from tests.permits.test_gate import gated_session
 
 
-def _is_on(play: Play) -> bool:
-    mode = play.session.permissions.rules.mode
-    is_on = play.session.state.is_planning
+def _is_on(harness: ScriptedSession) -> bool:
+    mode = harness.session.permissions.rules.mode
+    is_on = harness.session.state.is_planning
     assert mode == ("read-only" if is_on else "auto-edit")
-    assert ("write" in play.session.tools.active()) is not is_on
+    assert ("write" in harness.session.tools.active()) is not is_on
     return is_on
 
 
 @pytest.fixture
-async def play(tmp_path: Path) -> Play:
+async def harness(tmp_path: Path) -> ScriptedSession:
     """A prompt without, then one in plan mode."""
-    made = stage(tmp_path, *[say(f"answer {number}") for number in range(9)], mode="auto-edit")
+    made = gated_session(tmp_path, *[say(f"answer {number}") for number in range(9)], mode="auto-edit")
     await made.prompt("first")
     made.session.plan.switch(True)
     await made.prompt("second")
     return made
 
 
-def _prompt(play: Play, text: str) -> str:
+def _prompt(harness: ScriptedSession, text: str) -> str:
     return next(
         entry.id
-        for entry in play.session.entries
+        for entry in harness.session.entries
         if text in str(getattr(getattr(entry, "message", None), "content", ""))
     )
 
 
-async def test_going_back_and_forth_in_the_tree(play: Play) -> None:
-    leaf, first = play.session.log.leaf_id, _prompt(play, "answer 0")
-    assert _is_on(play)
-    await play.session.branches.go_to(first, NavigationOptions())
-    assert not _is_on(play)
-    await play.session.branches.go_to(leaf, NavigationOptions())
-    assert _is_on(play)
-    assert [event.is_on for event in play.all(PlanModeChanged)] == [True, False, True]
-    await play.session.branches.go_to(
-        _prompt(play, "second"), NavigationOptions()
+async def test_going_back_and_forth_in_the_tree(harness: ScriptedSession) -> None:
+    leaf, first = harness.session.log.leaf_id, _prompt(harness, "answer 0")
+    assert _is_on(harness)
+    await harness.session.branches.go_to(first, NavigationOptions())
+    assert not _is_on(harness)
+    await harness.session.branches.go_to(leaf, NavigationOptions())
+    assert _is_on(harness)
+    assert [event.is_on for event in harness.all(PlanModeChanged)] == [True, False, True]
+    await harness.session.branches.go_to(
+        _prompt(harness, "second"), NavigationOptions()
     )  # to where it is asked, in plan mode
-    assert _is_on(play)
+    assert _is_on(harness)
 
 
-async def test_a_fork_is_as_the_place_that_it_begins_at(play: Play) -> None:
-    file = play.session.log.path
+async def test_a_fork_is_as_the_place_that_it_begins_at(harness: ScriptedSession) -> None:
+    file = harness.session.log.path
     assert file is not None
-    second, first = _prompt(play, "second"), _prompt(play, "first")
-    await play.session.branches.fork(second)
-    assert _is_on(play)
-    await play.session.branches.switch_to(str(file))
-    assert _is_on(play)
-    await play.session.branches.fork(first)
-    assert not _is_on(play)
-    await play.session.branches.switch_to(str(file))
-    assert _is_on(play)
-    await play.session.branches.fork(play.session.log.leaf_id or "", position="at")
-    assert _is_on(play)
+    second, first = _prompt(harness, "second"), _prompt(harness, "first")
+    await harness.session.branches.fork(second)
+    assert _is_on(harness)
+    await harness.session.branches.switch_to(str(file))
+    assert _is_on(harness)
+    await harness.session.branches.fork(first)
+    assert not _is_on(harness)
+    await harness.session.branches.switch_to(str(file))
+    assert _is_on(harness)
+    await harness.session.branches.fork(harness.session.log.leaf_id or "", position="at")
+    assert _is_on(harness)
 
 
-async def test_a_new_session_is_without(play: Play) -> None:
-    await play.session.branches.begin()
-    assert not _is_on(play)
+async def test_a_new_session_is_without(harness: ScriptedSession) -> None:
+    await harness.session.branches.begin()
+    assert not _is_on(harness)
 
 
-async def test_a_compaction_changes_nothing(play: Play) -> None:
-    play.effective_settings.set("compaction.keepRecentTokens", 10)
-    await play.prompt("third")
-    await play.session.compaction.run()
-    assert _is_on(play)
-    file = str(play.session.log.path)
-    await play.session.branches.begin()
-    await play.session.branches.switch_to(file)
-    assert _is_on(play)
-    await play.session.compaction.undo()
-    assert _is_on(play)
+async def test_a_compaction_changes_nothing(harness: ScriptedSession) -> None:
+    harness.effective_settings.set("compaction.keepRecentTokens", 10)
+    await harness.prompt("third")
+    await harness.session.compaction.run()
+    assert _is_on(harness)
+    file = str(harness.session.log.path)
+    await harness.session.branches.begin()
+    await harness.session.branches.switch_to(file)
+    assert _is_on(harness)
+    await harness.session.compaction.undo()
+    assert _is_on(harness)
 
 
 @pytest.mark.parametrize("by_setting", [True, False])
-async def test_who_chooses_another_mode_has_left_it_here(play: Play, by_setting: bool) -> None:
+async def test_who_chooses_another_mode_has_left_it_here(harness: ScriptedSession, by_setting: bool) -> None:
     if by_setting:
-        play.session.settings.keep("permissions.mode", "auto-edit")
+        harness.session.settings.keep("permissions.mode", "auto-edit")
     else:
-        play.session.permissions.rules.set_mode("auto-edit")
-    assert not _is_on(play)
-    said = [entry.data for entry in play.session.entries if isinstance(entry, CustomEntry)]
-    assert said[-1] == {"on": False} and play.all(PlanModeChanged)[-1].is_on is False
-    file = str(play.session.log.path)
-    await play.session.branches.begin()
-    await play.session.branches.switch_to(file)
-    assert not _is_on(play)
+        harness.session.permissions.rules.set_mode("auto-edit")
+    assert not _is_on(harness)
+    said = [entry.data for entry in harness.session.entries if isinstance(entry, CustomEntry)]
+    assert said[-1] == {"on": False} and harness.all(PlanModeChanged)[-1].is_on is False
+    file = str(harness.session.log.path)
+    await harness.session.branches.begin()
+    await harness.session.branches.switch_to(file)
+    assert not _is_on(harness)

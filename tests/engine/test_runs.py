@@ -26,15 +26,15 @@ from app.values.events import (
     ThinkingLevelChanged,
 )
 from app.values.messages import AssistantMessage, CustomMessage, Message, UserMessage, user_message
-from tests.agent.stage import Gate, echo, plain
-from tests.engine.stage import Play
+from tests.agent.scripted_loop import BlockingTool, echo, plain
+from tests.engine.scripted_session import ScriptedSession
 from tests.support.sessions import parts_of, waiting_texts
 
 HOUR = RetryPolicy(base_delay_ms=3_600_000, max_delay_ms=3_600_000)
 
 
-def prompts(play: Play) -> list[str]:
-    return [plain(message) for message in play.session.messages if isinstance(message, UserMessage)]
+def prompts(harness: ScriptedSession) -> list[str]:
+    return [plain(message) for message in harness.session.messages if isinstance(message, UserMessage)]
 
 
 # Prompts that meet
@@ -50,133 +50,133 @@ async def test_a_prompt_that_comes_while_another_is_being_prepared_is_queued_and
             await go_on.wait()
             return ()
 
-    play = Play(tmp_path, say("one", gate=may_answer), say("two"), hooks=Slow())
-    both = [asyncio.ensure_future(play.session.prompt(text)) for text in ("a", "b")]
+    harness = ScriptedSession(tmp_path, say("one", gate=may_answer), say("two"), hooks=Slow())
+    both = [asyncio.ensure_future(harness.session.prompt(text)) for text in ("a", "b")]
     await asyncio.sleep(0)
     go_on.set()
     assert sorted(await asyncio.gather(*both)) == ["queued", "started"]
     may_answer.set()
-    await play.session.wait_until_idle()
-    assert prompts(play) == ["a", "b"]
+    await harness.session.wait_until_idle()
+    assert prompts(harness) == ["a", "b"]
 
 
 async def test_steering_that_comes_right_after_the_end_goes_with_the_next_prompt(tmp_path: Path) -> None:
-    play = Play(tmp_path, say("one"), say("two"))
-    await play.prompt("a")
-    assert await play.session.queue("steering", "b") == "queued"
-    assert not play.session.is_running
-    await play.prompt("c")
-    assert prompts(play) == ["a", "c", "b"]
-    assert play.script.call_count == 2
+    harness = ScriptedSession(tmp_path, say("one"), say("two"))
+    await harness.prompt("a")
+    assert await harness.session.queue("steering", "b") == "queued"
+    assert not harness.session.is_running
+    await harness.prompt("c")
+    assert prompts(harness) == ["a", "c", "b"]
+    assert harness.script.call_count == 2
 
 
 async def test_what_is_queued_while_the_run_ends_is_delivered_one_by_one_before_it_settles(
     tmp_path: Path,
 ) -> None:
-    play = Play(tmp_path, *[say("ok")] * 3)
+    harness = ScriptedSession(tmp_path, *[say("ok")] * 3)
 
     def too_late(event: Event) -> None:
-        if isinstance(event, AgentEnd) and len(play.all(AgentEnd)) == 1:
+        if isinstance(event, AgentEnd) and len(harness.all(AgentEnd)) == 1:
             for text in ("b", "c"):
-                play.session.queues.add("steering", user_message(text))
+                harness.session.queues.add("steering", user_message(text))
 
-    play.session.subscribe(too_late)
-    await play.prompt("a")
-    assert prompts(play) == ["a", "b", "c"]
-    assert [len(event.message_ids) for event in play.all(ProviderRequestPrepared)] == [1, 2, 2]
-    assert len(play.all(AgentSettled)) == 1
+    harness.session.subscribe(too_late)
+    await harness.prompt("a")
+    assert prompts(harness) == ["a", "b", "c"]
+    assert [len(event.message_ids) for event in harness.all(ProviderRequestPrepared)] == [1, 2, 2]
+    assert len(harness.all(AgentSettled)) == 1
 
 
 async def test_continuing_needs_something_to_answer_and_an_idle_agent(tmp_path: Path) -> None:
-    gate = Gate("gate")
-    play = Play(tmp_path, call("gate"), say("ok"), say("more"), tools=[gate.tool])
-    await play.session.prompt("go")
+    gate = BlockingTool("gate")
+    harness = ScriptedSession(tmp_path, call("gate"), say("ok"), say("more"), tools=[gate.tool])
+    await harness.session.prompt("go")
     await gate.started.wait()
     with pytest.raises(RequestRefused, match="until the agent is idle"):
-        play.session.resume()
-    await play.session.abort()
-    play.session.resume()  # the last message is a result: the model may answer
-    await play.session.wait_until_idle()
-    assert plain(play.session.messages[-1]) == "ok"
-    play.session.resume()
-    await play.session.wait_until_idle()
-    assert play.all(Notice)[-1].text == "Cannot continue from message role: assistant"
-    assert len(play.all(AgentSettled)) == 3
+        harness.session.resume()
+    await harness.session.abort()
+    harness.session.resume()  # the last message is a result: the model may answer
+    await harness.session.wait_until_idle()
+    assert plain(harness.session.messages[-1]) == "ok"
+    harness.session.resume()
+    await harness.session.wait_until_idle()
+    assert harness.all(Notice)[-1].text == "Cannot continue from message role: assistant"
+    assert len(harness.all(AgentSettled)) == 3
 
 
 async def test_going_on_adds_no_message(tmp_path: Path) -> None:
-    play = Play(tmp_path, fail("no such model", status=400), say("now"))
-    await play.prompt("go")
-    assert await play.session.retry()
-    await play.session.wait_until_idle()
-    assert prompts(play) == ["go"]
-    assert plain(play.session.messages[-1]) == "now"
+    harness = ScriptedSession(tmp_path, fail("no such model", status=400), say("now"))
+    await harness.prompt("go")
+    assert await harness.session.retry()
+    await harness.session.wait_until_idle()
+    assert prompts(harness) == ["go"]
+    assert plain(harness.session.messages[-1]) == "now"
 
 
 # Queues
 
 
 async def test_a_queued_message_can_be_seen_changed_moved_and_taken_back(tmp_path: Path) -> None:
-    gate = Gate("gate")
-    play = Play(tmp_path, call("gate"), say("a"), say("b"), tools=[gate.tool])
-    await play.session.prompt("go")
+    gate = BlockingTool("gate")
+    harness = ScriptedSession(tmp_path, call("gate"), say("a"), say("b"), tools=[gate.tool])
+    await harness.session.prompt("go")
     await gate.started.wait()
     for text in ("one", "two", "three"):
-        await play.session.queue("follow_up", text)
-    session = play.session
+        await harness.session.queue("follow_up", text)
+    session = harness.session
     one, two, three = session.queues.waiting("follow_up")
     session.queues.replace("follow_up", (one, msgspec.structs.replace(three, content="three, changed")))
     assert session.queues.remove(one.id) == one
     assert session.queues.remove(one.id) is None
     session.queues.switch(three.id)
-    assert [(event.steering, event.follow_up) for event in play.all(QueueUpdate)][3:] == [
+    assert [(event.steering, event.follow_up) for event in harness.all(QueueUpdate)][3:] == [
         ((), ("one", "three, changed")),
         ((), ("three, changed",)),
         (("three, changed",), ()),
     ]
     gate.go_on.set()
-    await play.session.wait_until_idle()
-    assert prompts(play) == ["go", "three, changed"]
-    assert two.id not in parts_of(play.session).core.conversation.context_ids
+    await harness.session.wait_until_idle()
+    assert prompts(harness) == ["go", "three, changed"]
+    assert two.id not in parts_of(harness.session).core.conversation.context_ids
 
 
 async def test_queues_survive_an_abort_and_go_with_the_next_prompt(tmp_path: Path) -> None:
-    gate = Gate("gate")
-    play = Play(tmp_path, call("gate"), say("a"), say("b"), tools=[gate.tool])
-    await play.session.prompt("go")
+    gate = BlockingTool("gate")
+    harness = ScriptedSession(tmp_path, call("gate"), say("a"), say("b"), tools=[gate.tool])
+    await harness.session.prompt("go")
     await gate.started.wait()
-    await play.session.queue("steering", "steer")
-    await play.session.queue("follow_up", "follow")
-    await play.session.abort()
-    assert play.all(AgentSettled)[-1].aborted
-    assert waiting_texts(play.session, "steering") == ("steer",)
-    assert play.script.call_count == 1, "and nothing of it runs by itself"
-    await play.prompt("on")
-    assert prompts(play) == ["go", "on", "steer", "follow"]
+    await harness.session.queue("steering", "steer")
+    await harness.session.queue("follow_up", "follow")
+    await harness.session.abort()
+    assert harness.all(AgentSettled)[-1].aborted
+    assert waiting_texts(harness.session, "steering") == ("steer",)
+    assert harness.script.call_count == 1, "and nothing of it runs by itself"
+    await harness.prompt("on")
+    assert prompts(harness) == ["go", "on", "steer", "follow"]
 
 
 async def test_next_turn_waits_for_a_person_and_wakes_nobody(tmp_path: Path) -> None:
-    play = Play(tmp_path, say("a"), say("b"))
-    await play.session.send(
+    harness = ScriptedSession(tmp_path, say("a"), say("b"))
+    await harness.session.send(
         CustomMessage(custom_type="note", content="remember"), deliver_as="next_turn", trigger=True
     )
-    assert not play.session.is_running
-    await play.prompt("go")
-    assert [plain(message) for message in play.script.contexts[0].messages] == ["remember", "go"]
+    assert not harness.session.is_running
+    await harness.prompt("go")
+    assert [plain(message) for message in harness.script.contexts[0].messages] == ["remember", "go"]
 
 
 async def test_what_belongs_to_a_conversation_does_not_follow_into_another(tmp_path: Path) -> None:
-    play = Play(tmp_path, say("a"), say("b"))
+    harness = ScriptedSession(tmp_path, say("a"), say("b"))
     note = CustomMessage(custom_type="note", content="of the first")
-    await play.session.send(note, deliver_as="next_turn")
-    await play.session.queue("follow_up", "my own words")
-    waiting = asyncio.ensure_future(play.session.wait_for_delivery(note.id))
+    await harness.session.send(note, deliver_as="next_turn")
+    await harness.session.queue("follow_up", "my own words")
+    waiting = asyncio.ensure_future(harness.session.wait_for_delivery(note.id))
     await asyncio.sleep(0)
-    await play.session.branches.open(play.places.new(), "new")
+    await harness.session.branches.open(harness.places.new(), "new")
     assert (await asyncio.wait_for(waiting, 10)).outcome == "dropped"
-    await play.prompt("go")
-    assert prompts(play) == ["go", "my own words"]
-    assert not any(isinstance(message, CustomMessage) for message in play.session.messages)
+    await harness.prompt("go")
+    assert prompts(harness) == ["go", "my own words"]
+    assert not any(isinstance(message, CustomMessage) for message in harness.session.messages)
 
 
 # Retries
@@ -190,34 +190,36 @@ def test_delays_double_up_to_a_cap_and_a_server_may_ask_for_less_than_that() -> 
 
 
 async def test_an_hour_is_too_long_to_wait_so_the_error_stands(tmp_path: Path) -> None:
-    play = Play(tmp_path, fail("overloaded, retry after"), say("now"), retry=RetryPolicy(max_delay_ms=2))
-    await play.prompt("go")
-    assert play.all(AutoRetryStart) == []
-    assert [event.will_retry for event in play.all(AgentEnd)] == [False]
+    harness = ScriptedSession(
+        tmp_path, fail("overloaded, retry after"), say("now"), retry=RetryPolicy(max_delay_ms=2)
+    )
+    await harness.prompt("go")
+    assert harness.all(AutoRetryStart) == []
+    assert [event.will_retry for event in harness.all(AgentEnd)] == [False]
 
 
 async def test_the_servers_hint_is_the_delay_that_is_told(tmp_path: Path) -> None:
-    play = Play(tmp_path, fail("overloaded, retry after"), say("now"))
-    await play.prompt("go")
-    assert [event.delay_ms for event in play.all(AutoRetryStart)] == [3]
+    harness = ScriptedSession(tmp_path, fail("overloaded, retry after"), say("now"))
+    await harness.prompt("go")
+    assert [event.delay_ms for event in harness.all(AutoRetryStart)] == [3]
 
 
 @pytest.mark.parametrize("gives_up", [True, False])
 async def test_the_countdown_can_be_answered_in_the_very_moment_it_is_announced(
     tmp_path: Path, gives_up: bool
 ) -> None:
-    play = Play(tmp_path, fail("overloaded"), say("now"), retry=HOUR)
+    harness = ScriptedSession(tmp_path, fail("overloaded"), say("now"), retry=HOUR)
 
     def answer(event: Event) -> None:
         if isinstance(event, AutoRetryStart):
-            play.session.retry_countdown.cancel() if gives_up else play.session.retry_countdown.retry_now()
+            harness.session.retry_countdown.cancel() if gives_up else harness.session.retry_countdown.retry_now()
 
-    play.session.subscribe(answer)
+    harness.session.subscribe(answer)
     async with asyncio.timeout(10):
-        await play.prompt("go")
-    assert play.all(AutoRetryEnd)[-1].success is not gives_up
-    assert play.script.call_count == (1 if gives_up else 2)
-    assert not play.session.state.is_waiting_to_retry
+        await harness.prompt("go")
+    assert harness.all(AutoRetryEnd)[-1].success is not gives_up
+    assert harness.script.call_count == (1 if gives_up else 2)
+    assert not harness.session.state.is_waiting_to_retry
 
 
 async def test_a_countdown_that_nobody_runs_takes_no_answer() -> None:
@@ -228,16 +230,16 @@ async def test_a_countdown_that_nobody_runs_takes_no_answer() -> None:
 
 
 async def test_a_failure_that_is_no_use_to_repeat_is_not_repeated(tmp_path: Path) -> None:
-    play = Play(tmp_path, fail("invalid key", status=401), say("never"))
-    kinds = await play.prompt("go")
+    harness = ScriptedSession(tmp_path, fail("invalid key", status=401), say("never"))
+    kinds = await harness.prompt("go")
     assert "auto_retry_start" not in kinds
-    assert play.script.call_count == 1
-    assert play.session.last_answer is not None
+    assert harness.script.call_count == 1
+    assert harness.session.last_answer is not None
 
 
 async def test_the_order_of_a_retry_is_as_documented(tmp_path: Path) -> None:
-    play = Play(tmp_path, fail("overloaded"), say("now"))
-    kinds = [kind for kind in await play.prompt("go") if kind in ORDER]
+    harness = ScriptedSession(tmp_path, fail("overloaded"), say("now"))
+    kinds = [kind for kind in await harness.prompt("go") if kind in ORDER]
     assert kinds == [
         *("agent_start", "turn_start", "turn_end", "agent_end"),
         *("auto_retry_start", "entry_appended"),
@@ -254,44 +256,44 @@ ORDER = {
 
 async def test_an_attempt_that_is_aborted_ends_the_retry(tmp_path: Path) -> None:
     gate = asyncio.Event()
-    play = Play(tmp_path, fail("overloaded"), say("takes its time", gate=gate))
-    await play.session.prompt("go")
-    await play.until(lambda: play.script.call_count == 2)
-    await play.session.abort()
-    assert [(event.success, event.attempt) for event in play.all(AutoRetryEnd)] == [(False, 1)]
-    assert play.events[-1] == AgentSettled(aborted=True)
+    harness = ScriptedSession(tmp_path, fail("overloaded"), say("takes its time", gate=gate))
+    await harness.session.prompt("go")
+    await harness.until(lambda: harness.script.call_count == 2)
+    await harness.session.abort()
+    assert [(event.success, event.attempt) for event in harness.all(AutoRetryEnd)] == [(False, 1)]
+    assert harness.events[-1] == AgentSettled(aborted=True)
 
 
 async def test_steering_that_came_during_the_countdown_goes_with_the_next_attempt(tmp_path: Path) -> None:
-    play = Play(tmp_path, fail("overloaded"), say("now"), retry=HOUR)
-    await play.session.prompt("go")
-    await play.until(lambda: play.session.state.is_waiting_to_retry)
-    await play.session.queue("steering", "by the way")
-    play.session.retry_countdown.retry_now()
-    await play.session.wait_until_idle()
-    assert [plain(message) for message in play.script.contexts[1].messages] == ["go", "by the way"]
+    harness = ScriptedSession(tmp_path, fail("overloaded"), say("now"), retry=HOUR)
+    await harness.session.prompt("go")
+    await harness.until(lambda: harness.session.state.is_waiting_to_retry)
+    await harness.session.queue("steering", "by the way")
+    harness.session.retry_countdown.retry_now()
+    await harness.session.wait_until_idle()
+    assert [plain(message) for message in harness.script.contexts[1].messages] == ["go", "by the way"]
 
 
 # Model and thinking
 
 
 async def test_model_and_thinking_hold_from_the_next_request_and_are_remembered(tmp_path: Path) -> None:
-    gate = Gate("gate")
-    play = Play(tmp_path, call("gate"), say("ok"), tools=[gate.tool])
-    other = msgspec.structs.replace(play.script.model, id="other")
-    await play.session.prompt("go")
+    gate = BlockingTool("gate")
+    harness = ScriptedSession(tmp_path, call("gate"), say("ok"), tools=[gate.tool])
+    other = msgspec.structs.replace(harness.script.model, id="other")
+    await harness.session.prompt("go")
     await gate.started.wait()
-    await play.session.models.use(other)
-    await play.session.models.use_thinking("high")
-    before = list(play.session.messages)
+    await harness.session.models.use(other)
+    await harness.session.models.use_thinking("high")
+    before = list(harness.session.messages)
     gate.go_on.set()
-    await play.session.wait_until_idle()
-    answers = [m for m in play.session.messages if isinstance(m, AssistantMessage)]
+    await harness.session.wait_until_idle()
+    answers = [m for m in harness.session.messages if isinstance(m, AssistantMessage)]
     assert [(m.model, m.thinking_level) for m in answers] == [("script", "medium"), ("other", "high")]
-    assert list(play.session.messages)[: len(before)] == before, "no history is lost"
-    assert [event.level for event in play.all(ThinkingLevelChanged)] == ["high"]
-    path = play.session.log.path
-    await play.session.close()
+    assert list(harness.session.messages)[: len(before)] == before, "no history is lost"
+    assert [event.level for event in harness.all(ThinkingLevelChanged)] == ["high"]
+    path = harness.session.log.path
+    await harness.session.close()
     assert path is not None
     projection = SessionLog.open(path, read_only=True).project()
     assert (projection.model, projection.thinking_level) == (("scripted", "other"), "high")
@@ -301,7 +303,7 @@ async def test_model_and_thinking_hold_from_the_next_request_and_are_remembered(
 
 
 async def test_a_credential_that_never_comes_does_not_keep_a_run_from_being_stopped(tmp_path: Path) -> None:
-    play = Play(tmp_path, say("never"))
+    harness = ScriptedSession(tmp_path, say("never"))
     asked = asyncio.Event()
 
     async def never(provider: str) -> Credential:
@@ -309,15 +311,15 @@ async def test_a_credential_that_never_comes_does_not_keep_a_run_from_being_stop
         await asyncio.Event().wait()
         return Credential()
 
-    play.choice.credentials.resolve = never  # type: ignore[method-assign]
-    await play.session.prompt("go")
+    harness.choice.credentials.resolve = never  # type: ignore[method-assign]
+    await harness.session.prompt("go")
     await asked.wait()
     async with asyncio.timeout(10):
-        await play.session.abort()
-    last = play.session.messages[-1]
+        await harness.session.abort()
+    last = harness.session.messages[-1]
     assert isinstance(last, AssistantMessage)
     assert last.stop_reason == "aborted"
-    assert play.all(AgentSettled) == [AgentSettled(aborted=True)]
+    assert harness.all(AgentSettled) == [AgentSettled(aborted=True)]
 
 
 async def test_a_request_that_cannot_be_made_is_an_answer_that_says_so(tmp_path: Path) -> None:
@@ -329,14 +331,14 @@ async def test_a_request_that_cannot_be_made_is_an_answer_that_says_so(tmp_path:
                 return messages
             raise RuntimeError("hook broke")
 
-    play = Play(tmp_path, say("never"), say("fine"), hooks=(hooks := Broken()))
-    await play.prompt("go")
-    last = play.session.messages[-1]
+    harness = ScriptedSession(tmp_path, say("never"), say("fine"), hooks=(hooks := Broken()))
+    await harness.prompt("go")
+    last = harness.session.messages[-1]
     assert isinstance(last, AssistantMessage)
     assert last.error_message == "The request could not be made: RuntimeError: hook broke"
     hooks.is_whole = True
-    await play.prompt("again")
-    assert play.all(MessageEnd)[-1].message.stop_reason == "stop"
+    await harness.prompt("again")
+    assert harness.all(MessageEnd)[-1].message.stop_reason == "stop"
 
 
 async def test_a_run_that_ends_by_accident_is_told_and_the_session_goes_on(tmp_path: Path) -> None:
@@ -347,12 +349,12 @@ async def test_a_run_that_ends_by_accident_is_told_and_the_session_goes_on(tmp_p
             raise RuntimeError("no sections")
         return {"preamble": "You are a test."}
 
-    play = Play(tmp_path, say("one"), say("two"), tools=[echo()], sections=sections)
-    await play.prompt("go")
-    assert play.all(Notice)[-1].text == (
+    harness = ScriptedSession(tmp_path, say("one"), say("two"), tools=[echo()], sections=sections)
+    await harness.prompt("go")
+    assert harness.all(Notice)[-1].text == (
         "The run ended early: RuntimeError: no sections. Finished work is kept; send a prompt to continue."
     )
-    assert len(play.all(AgentSettled)) == 1
+    assert len(harness.all(AgentSettled)) == 1
     whole = True
-    await play.prompt("again")
-    assert plain(play.session.messages[-1]) == "one"
+    await harness.prompt("again")
+    assert plain(harness.session.messages[-1]) == "one"

@@ -46,8 +46,8 @@ from app.values.messages import (
     ToolResultMessage,
     user_message,
 )
-from tests.agent.stage import plain, tool
-from tests.engine.stage import Play
+from tests.agent.scripted_loop import plain, tool
+from tests.engine.scripted_session import ScriptedSession
 from tests.support.sessions import parts_of, waiting_texts
 from tools.base import ToolContext, ToolError
 from tools.results import ToolResult, text_result
@@ -96,7 +96,7 @@ class SessionMachine(RuleBasedStateMachine):
         self.added: dict[str, list[int]] = {"steer": [], "follow": [], "aside": [], "next": []}
         self.removed: set[str] = set()
         self.starts = 0
-        self.play = self.do(self._begun())
+        self.harness = self.do(self._begun())
 
     def do(self, work: Any) -> Any:
         """Runs `work` and whatever it brings about, until all that is left waits for another step."""
@@ -109,9 +109,9 @@ class SessionMachine(RuleBasedStateMachine):
 
         return self.runner.run(settled())
 
-    async def _begun(self) -> Play:
+    async def _begun(self) -> ScriptedSession:
         folder = Path(self.folder.name)
-        play = Play(
+        harness = ScriptedSession(
             folder,
             *[self._answer] * 2_000,
             tools=[*self._tools()],
@@ -119,7 +119,7 @@ class SessionMachine(RuleBasedStateMachine):
             retry=RetryPolicy(base_delay_ms=NEVER, max_delay_ms=NEVER, max_attempts=2),
             merges_deltas=False,  # nothing here depends on time
         )
-        return play
+        return harness
 
     def _answer(self, context: Any, number: int) -> ScriptedAnswer:
         kind, names = self.answers.pop(0) if self.answers else ("says", [])
@@ -183,36 +183,36 @@ class SessionMachine(RuleBasedStateMachine):
     def the_model_will(self, answer: tuple[str, list[str]]) -> None:
         self.answers.append(answer)
 
-    @precondition(lambda self: not self.play.session.is_running)
+    @precondition(lambda self: not self.harness.session.is_running)
     @rule()
     def prompt(self) -> None:
         self.starts += 1
-        self.do(self.play.session.prompt(f"prompt {self.starts}"))
+        self.do(self.harness.session.prompt(f"prompt {self.starts}"))
 
     @rule(queue=st.sampled_from(("steering", "follow_up")))
     def queue(self, queue: Any) -> None:
         text = self._number("steer" if queue == "steering" else "follow")
-        self.do(self.play.session.queue(queue, text))
+        self.do(self.harness.session.queue(queue, text))
 
     @rule(how=st.sampled_from(("aside", "next_turn")))
     def send(self, how: Any) -> None:
         message = CustomMessage(
             custom_type="note", content=self._number("aside" if how == "aside" else "next")
         )
-        self.do(self.play.session.send(message, deliver_as=how))
+        self.do(self.harness.session.send(message, deliver_as=how))
 
     @rule(mode=st.sampled_from(("all", "one-at-a-time")), interrupt=st.sampled_from(("wait", "immediate")))
     def change_modes(self, mode: Any, interrupt: Any) -> None:
-        effective_settings = self.play.effective_settings
+        effective_settings = self.harness.effective_settings
         effective_settings.set("steeringMode", mode)
         effective_settings.set("followUpMode", mode)
         effective_settings.set("interruptMode", interrupt)
 
-    @precondition(lambda self: self.play.session.state.waiting_count > 0)
+    @precondition(lambda self: self.harness.session.state.waiting_count > 0)
     @rule(how=st.sampled_from(("remove", "edit", "switch")), which=st.integers(0, 10))
     def change_queue(self, how: str, which: int) -> None:
         async def change() -> None:
-            session = self.play.session
+            session = self.harness.session
             name = "steering" if session.queues.waiting("steering") else "follow_up"
             waiting = session.queues.waiting(name)
             one = waiting[which % len(waiting)]
@@ -240,14 +240,14 @@ class SessionMachine(RuleBasedStateMachine):
 
     @rule()
     def abort(self) -> None:
-        self.do(self.play.session.abort())
-        assert not self.play.session.is_running
+        self.do(self.harness.session.abort())
+        assert not self.harness.session.is_running
 
-    @precondition(lambda self: self.play.session.state.is_waiting_to_retry)
+    @precondition(lambda self: self.harness.session.state.is_waiting_to_retry)
     @rule(gives_up=st.booleans())
     def answer_the_countdown(self, gives_up: bool) -> None:
         async def press() -> None:
-            session = self.play.session
+            session = self.harness.session
             session.retry_countdown.cancel() if gives_up else session.retry_countdown.retry_now()
 
         self.do(press())
@@ -256,52 +256,52 @@ class SessionMachine(RuleBasedStateMachine):
 
     @invariant()
     def events_nest(self) -> None:
-        check_grammar(self.play.events)
+        check_grammar(self.harness.events)
 
     @invariant()
     def a_run_settles_once(self) -> None:
-        settled = len(self.play.all(AgentSettled))
-        assert settled == self.starts - self.play.session.is_running
+        settled = len(self.harness.all(AgentSettled))
+        assert settled == self.starts - self.harness.session.is_running
 
     @invariant()
     def queues_keep_their_order_and_lose_nothing(self) -> None:
-        session = self.play.session
-        told = [plain(event.message) for event in self.play.all(MessageEnd)]
+        session = self.harness.session
+        told = [plain(event.message) for event in self.harness.all(MessageEnd)]
         for kind, queue in (("steer", "steering"), ("follow", "follow_up")):
             waiting = [*waiting_texts(session, "steering"), *waiting_texts(session, "follow_up")]
             seen = [text for text in [*told, *waiting] if text.startswith(f"{kind} ")]
             kept = [text for text in seen if text not in self.removed]
             wanted = [f"{kind} {number}" for number in self.added[kind]]
             assert kept == [text for text in wanted if text not in self.removed], queue
-        updates = self.play.all(QueueUpdate)
+        updates = self.harness.all(QueueUpdate)
         if updates:
             assert updates[-1].steering == waiting_texts(session, "steering")
             assert updates[-1].follow_up == waiting_texts(session, "follow_up")
 
     @invariant()
     def requests_are_answered_for(self) -> None:
-        prepared = [event.request_id for event in self.play.all(ProviderRequestPrepared)]
-        ended = [event.request_id for event in self.play.events if isinstance(event, ENDS_OF_REQUESTS)]
+        prepared = [event.request_id for event in self.harness.all(ProviderRequestPrepared)]
+        ended = [event.request_id for event in self.harness.events if isinstance(event, ENDS_OF_REQUESTS)]
         assert len(set(ended)) == len(ended)
         assert set(ended) <= set(prepared)
-        if not self.play.session.is_running:
+        if not self.harness.session.is_running:
             assert set(ended) == set(prepared)
 
     @invariant()
     def every_call_has_one_result_in_call_order(self) -> None:
-        if not self.play.session.is_running:
-            check_calls(self.play.session.messages)
+        if not self.harness.session.is_running:
+            check_calls(self.harness.session.messages)
 
     @invariant()
     def what_was_used_is_what_all_entries_add_up_to(self) -> None:
         one_by_one = SessionCounts()
-        for entry in self.play.session.entries:
+        for entry in self.harness.session.entries:
             one_by_one.add_all((entry,))
-        assert self.play.session.stats == one_by_one
+        assert self.harness.session.stats == one_by_one
 
     @invariant()
     def file_and_memory_agree(self) -> None:
-        conversation = parts_of(self.play.session).core.conversation
+        conversation = parts_of(self.harness.session).core.conversation
         said = [message for message in conversation.messages if not isinstance(message, SystemMessage)]
         assert conversation.said == said
         assert conversation.said_ids == [message.id for message in said]
@@ -313,7 +313,7 @@ class SessionMachine(RuleBasedStateMachine):
             ]
 
     def teardown(self) -> None:
-        self.do(self.play.session.close())
+        self.do(self.harness.session.close())
         self.runner.close()
         self.folder.cleanup()
 

@@ -12,38 +12,38 @@ from app.sessions.session_log import SessionLog
 from app.values.events import AgentSettled, TodoAutoClear, TodoReminder, TodosChanged
 from app.values.messages import CustomMessage, ToolResultMessage
 from app.values.todos import TodoItem, TodoPhase, items_of
-from tests.agent.stage import plain
-from tests.engine.stage import Play
+from tests.agent.scripted_loop import plain
+from tests.engine.scripted_session import ScriptedSession
 from tests.support.sessions import parts_of
 from tests.todos.test_changes import states
 
 ONE_BY_ONE = [{"name": "Work", "tasks": ["First", "Second", "Third"]}]
 
 
-def playing(folder: Path, *answers: Any, **more: Any) -> Play:
-    play = Play(folder, *answers, **more)
-    play.session.tools.register(
-        todo_tool(lambda: play.session.todos.phases, play.session.todos.change), owner="test"
+def playing(folder: Path, *answers: Any, **more: Any) -> ScriptedSession:
+    harness = ScriptedSession(folder, *answers, **more)
+    harness.session.tools.register(
+        todo_tool(lambda: harness.session.todos.phases, harness.session.todos.change), owner="test"
     )
-    return play
+    return harness
 
 
-def result(play: Play) -> ToolResultMessage:
-    return next(one for one in reversed(play.session.messages) if isinstance(one, ToolResultMessage))
+def result(harness: ScriptedSession) -> ToolResultMessage:
+    return next(one for one in reversed(harness.session.messages) if isinstance(one, ToolResultMessage))
 
 
 async def test_the_agent_keeps_its_list_and_everybody_hears_of_it(tmp_path: Path) -> None:
-    play = playing(
+    harness = playing(
         tmp_path, call("todo", op="set", phases=ONE_BY_ONE), call("todo", op="done"), say("Which next?")
     )
-    await play.prompt("go")
-    assert states(play.session.todos.phases) == {
+    await harness.prompt("go")
+    assert states(harness.session.todos.phases) == {
         "First": "completed",
         "Second": "in_progress",
         "Third": "pending",
     }
-    assert plain(result(play)) == "1 of 3 closed. Work:\n- [x] First\n- [>] Second\n- [ ] Third"
-    assert [len(items_of(event.phases)) for event in play.all(TodosChanged)] == [3, 3]
+    assert plain(result(harness)) == "1 of 3 closed. Work:\n- [x] First\n- [>] Second\n- [ ] Third"
+    assert [len(items_of(event.phases)) for event in harness.all(TodosChanged)] == [3, 3]
 
 
 @pytest.mark.parametrize(
@@ -60,31 +60,31 @@ async def test_the_agent_keeps_its_list_and_everybody_hears_of_it(tmp_path: Path
     ids=lambda arguments: " ".join(arguments),
 )
 async def test_other_agents_ways_to_say_it_are_understood(tmp_path: Path, arguments: dict[str, Any]) -> None:
-    play = playing(tmp_path, call("todo", **arguments), say("Shall I?"))
-    await play.prompt("go")
-    assert [(phase.name, [item.content for item in phase.tasks]) for phase in play.session.todos.phases] == [
-        ("Work", ["First"])
-    ]
+    harness = playing(tmp_path, call("todo", **arguments), say("Shall I?"))
+    await harness.prompt("go")
+    assert [
+        (phase.name, [item.content for item in phase.tasks]) for phase in harness.session.todos.phases
+    ] == [("Work", ["First"])]
 
 
 async def test_an_operation_on_nothing_is_an_error_with_the_list(tmp_path: Path) -> None:
-    play = playing(
+    harness = playing(
         tmp_path,
         call("todo", op="set", phases=ONE_BY_ONE),
         call("todo", op="done", task="Fourth"),
         say("Hm?"),
     )
-    await play.prompt("go")
-    assert result(play).is_error
-    assert "no item “Fourth”" in plain(result(play)) and "“Third”" in plain(result(play))
-    assert len(play.all(TodosChanged)) == 1
+    await harness.prompt("go")
+    assert result(harness).is_error
+    assert "no item “Fourth”" in plain(result(harness)) and "“Third”" in plain(result(harness))
+    assert len(harness.all(TodosChanged)) == 1
 
 
 # The end of a run
 
 
 async def test_open_items_are_reminded_of_while_that_moves_the_agent(tmp_path: Path) -> None:
-    play = playing(
+    harness = playing(
         tmp_path,
         call("todo", op="set", phases=ONE_BY_ONE),
         say("Enough for today."),
@@ -92,19 +92,19 @@ async def test_open_items_are_reminded_of_while_that_moves_the_agent(tmp_path: P
         say("I stop here."),
         say("I really do."),
     )
-    await play.prompt("go")
-    assert [event.attempt for event in play.all(TodoReminder)] == [1, 2]
-    told = [plain(message) for message in play.session.messages if isinstance(message, CustomMessage)]
+    await harness.prompt("go")
+    assert [event.attempt for event in harness.all(TodoReminder)] == [1, 2]
+    told = [plain(message) for message in harness.session.messages if isinstance(message, CustomMessage)]
     assert told[0].startswith("3 items are still open:\n- [>] First\n- [ ] Second\n- [ ] Third\n")
-    assert len(play.all(AgentSettled)) == 1
+    assert len(harness.all(AgentSettled)) == 1
 
 
 async def test_three_reminders_are_the_most(tmp_path: Path) -> None:
     moves = [answer for _ in range(6) for answer in (call("todo", op="view"), say("I stop."))]
-    play = playing(tmp_path, call("todo", op="set", phases=ONE_BY_ONE), *moves)
-    await play.prompt("go")
-    assert [event.attempt for event in play.all(TodoReminder)] == [1, 2, 3]
-    assert all(event.max_attempts == 3 for event in play.all(TodoReminder))
+    harness = playing(tmp_path, call("todo", op="set", phases=ONE_BY_ONE), *moves)
+    await harness.prompt("go")
+    assert [event.attempt for event in harness.all(TodoReminder)] == [1, 2, 3]
+    assert all(event.max_attempts == 3 for event in harness.all(TodoReminder))
 
 
 @pytest.mark.parametrize(
@@ -122,33 +122,33 @@ async def test_three_reminders_are_the_most(tmp_path: Path) -> None:
     ids=["asks", "waits", "is done", "failed"],
 )
 async def test_there_is_no_reminder_when_the_agent(tmp_path: Path, answers: list[Any]) -> None:
-    play = playing(tmp_path, call("todo", op="set", phases=ONE_BY_ONE), *answers)
-    play.effective_settings.set("retry.enabled", False)
-    await play.prompt("go")
-    assert play.all(TodoReminder) == []
+    harness = playing(tmp_path, call("todo", op="set", phases=ONE_BY_ONE), *answers)
+    harness.effective_settings.set("retry.enabled", False)
+    await harness.prompt("go")
+    assert harness.all(TodoReminder) == []
 
 
 async def test_a_stop_is_a_stop(tmp_path: Path) -> None:
     gate = asyncio.Event()
-    play = playing(tmp_path, call("todo", op="set", phases=ONE_BY_ONE), say("So", gate=gate))
-    await play.session.prompt("go")
-    await play.until(lambda: play.script.call_count == 2)
-    await play.session.abort()
-    assert play.all(TodoReminder) == []
+    harness = playing(tmp_path, call("todo", op="set", phases=ONE_BY_ONE), say("So", gate=gate))
+    await harness.session.prompt("go")
+    await harness.until(lambda: harness.script.call_count == 2)
+    await harness.session.abort()
+    assert harness.all(TodoReminder) == []
 
 
 async def test_reminders_can_be_switched_off(tmp_path: Path) -> None:
-    play = playing(tmp_path, call("todo", op="set", phases=ONE_BY_ONE), say("I stop."))
-    play.effective_settings.set("todo.reminders", False)
-    await play.prompt("go")
-    assert play.all(TodoReminder) == []
+    harness = playing(tmp_path, call("todo", op="set", phases=ONE_BY_ONE), say("I stop."))
+    harness.effective_settings.set("todo.reminders", False)
+    await harness.prompt("go")
+    assert harness.all(TodoReminder) == []
 
 
 # Its place
 
 
 async def test_the_list_is_that_of_the_place_in_the_tree(tmp_path: Path) -> None:
-    play = playing(
+    harness = playing(
         tmp_path,
         say("Hello."),
         call("todo", op="set", phases=ONE_BY_ONE),
@@ -156,57 +156,59 @@ async def test_the_list_is_that_of_the_place_in_the_tree(tmp_path: Path) -> None
         call("todo", op="done"),
         say("?"),
     )
-    await play.prompt("hi")
-    nowhere = play.session.log.leaf_id
-    await play.prompt("plan")
-    planned = play.session.log.leaf_id
-    await play.prompt("on")
-    assert states(play.session.todos.phases)["First"] == "completed"
-    await play.session.branches.go_to(planned)
-    assert states(play.session.todos.phases)["First"] == "in_progress"
-    await play.session.branches.go_to(nowhere)
-    assert play.session.todos.phases == ()
+    await harness.prompt("hi")
+    nowhere = harness.session.log.leaf_id
+    await harness.prompt("plan")
+    planned = harness.session.log.leaf_id
+    await harness.prompt("on")
+    assert states(harness.session.todos.phases)["First"] == "completed"
+    await harness.session.branches.go_to(planned)
+    assert states(harness.session.todos.phases)["First"] == "in_progress"
+    await harness.session.branches.go_to(nowhere)
+    assert harness.session.todos.phases == ()
     assert nowhere is not None and planned is not None
-    await play.session.branches.go_to(planned)
-    assert await play.session.branches.fork(planned, "at")
-    assert states(play.session.todos.phases)["First"] == "in_progress"
+    await harness.session.branches.go_to(planned)
+    assert await harness.session.branches.fork(planned, "at")
+    assert states(harness.session.todos.phases)["First"] == "in_progress"
 
 
 async def test_it_is_there_again_when_the_session_is_opened_anew(tmp_path: Path) -> None:
-    play = playing(tmp_path, call("todo", op="set", phases=ONE_BY_ONE), call("todo", op="done"), say("Next?"))
-    await play.prompt("go")
-    path = play.session.log.path
-    await play.session.close()
+    harness = playing(
+        tmp_path, call("todo", op="set", phases=ONE_BY_ONE), call("todo", op="done"), say("Next?")
+    )
+    await harness.prompt("go")
+    path = harness.session.log.path
+    await harness.session.close()
     assert path is not None
-    again = Play(tmp_path, log=SessionLog.open(path))
-    assert again.session.todos.phases == play.session.todos.phases
+    again = ScriptedSession(tmp_path, log=SessionLog.open(path))
+    assert again.session.todos.phases == harness.session.todos.phases
     await again.session.close()
 
 
 async def test_a_list_that_is_none_in_the_file_is_an_empty_one(tmp_path: Path) -> None:
-    play = playing(tmp_path)
+    harness = playing(tmp_path)
     for data in (None, {"phases": 3}, {"phases": [{"name": "x", "tasks": [{"content": "  "}]}]}):
-        await play.session.record.note("bayou.todos", data)
-        assert play.session.todos.phases == ()
+        await harness.session.record.note("bayou.todos", data)
+        assert harness.session.todos.phases == ()
 
 
 FORTY_THREE = tuple(f"Item {number}: {'word ' * 5}{number}" for number in range(43))
 
 
 async def test_43_items_stand_word_for_word_behind_three_summaries(tmp_path: Path) -> None:
-    play = playing(tmp_path, *[say("long " * 3_000) for _ in range(3)], *[say("The summary.")] * 9)
-    play.effective_settings.set("compaction.keepRecentTokens", 10)
-    play.effective_settings.set("todo.reminders", False)
-    await play.session.todos.set(
+    harness = playing(tmp_path, *[say("long " * 3_000) for _ in range(3)], *[say("The summary.")] * 9)
+    harness.effective_settings.set("compaction.keepRecentTokens", 10)
+    harness.effective_settings.set("todo.reminders", False)
+    await harness.session.todos.set(
         [TodoPhase(name="Much", tasks=tuple(TodoItem(content=text) for text in FORTY_THREE))]
     )
     for number in range(3):
-        play.script.responses[:] = [say("long " * 3_000), say("The summary."), say("The summary.")]
-        await play.prompt(f"prompt {number}")
-        summary = (await play.session.compaction.run()).summary
+        harness.script.responses[:] = [say("long " * 3_000), say("The summary."), say("The summary.")]
+        await harness.prompt(f"prompt {number}")
+        summary = (await harness.session.compaction.run()).summary
         assert summary.count("<todo-list>") == 1
         assert [line for line in FORTY_THREE if f"] {line}\n" not in summary] == []
-        asked = str(play.script.contexts[-1].messages)
+        asked = str(harness.script.contexts[-1].messages)
         assert "<todo-list>" not in asked or number == 0
 
 
@@ -214,40 +216,40 @@ async def test_43_items_stand_word_for_word_behind_three_summaries(tmp_path: Pat
 
 
 async def test_the_agent_is_told_of_a_list_that_a_person_changed(tmp_path: Path) -> None:
-    play = playing(tmp_path, say("Hello."), say("I see."))
-    await play.prompt("hi")
-    await play.session.todos.set([TodoPhase(name="Work", tasks=(TodoItem(content="Tea"),))])
-    play.effective_settings.set("todo.reminders", False)
-    await play.prompt("on")
-    told = [plain(message) for message in play.script.contexts[1].messages]
+    harness = playing(tmp_path, say("Hello."), say("I see."))
+    await harness.prompt("hi")
+    await harness.session.todos.set([TodoPhase(name="Work", tasks=(TodoItem(content="Tea"),))])
+    harness.effective_settings.set("todo.reminders", False)
+    await harness.prompt("on")
+    told = [plain(message) for message in harness.script.contexts[1].messages]
     assert "The user changed the todo list. It is now:\nWork:\n- [ ] Tea" in told
-    count = len(play.events)
-    await play.session.todos.set(play.session.todos.phases)
-    assert len(play.events) == count
+    count = len(harness.events)
+    await harness.session.todos.set(harness.session.todos.phases)
+    assert len(harness.events) == count
 
 
 async def test_secrets_in_a_list_that_a_person_set_reach_neither_model_nor_file(tmp_path: Path) -> None:
     key = "ghp_" + "Ab3d" * 9
-    play = playing(tmp_path, say("ok"), say("ok"), say("ok"))
+    harness = playing(tmp_path, say("ok"), say("ok"), say("ok"))
     wanted = (TodoPhase(name="Work", tasks=(TodoItem(content=f"Try {key}"), TodoItem(content="Look"))),)
-    after = await play.session.todos.set(wanted)
-    assert await play.session.todos.set(wanted) == after, "the same list again is no other one"
-    await play.prompt("go on")
-    told = [plain(one) for context in play.script.contexts for one in context.messages]
+    after = await harness.session.todos.set(wanted)
+    assert await harness.session.todos.set(wanted) == after, "the same list again is no other one"
+    await harness.prompt("go on")
+    told = [plain(one) for context in harness.script.contexts for one in context.messages]
     assert any("Try [secret:github-token:" in text for text in told) and key not in "".join(told)
-    file = play.session.log.path
+    file = harness.session.log.path
     assert file is not None and key not in file.read_text()
 
 
 async def test_a_list_that_is_done_is_cleared_and_stays_so(tmp_path: Path) -> None:
-    play = playing(tmp_path, call("todo", op="set", phases=ONE_BY_ONE), say("?"))
-    parts_of(play.session).planning.todos.clear_seconds = 0
-    await play.prompt("go")
+    harness = playing(tmp_path, call("todo", op="set", phases=ONE_BY_ONE), say("?"))
+    parts_of(harness.session).planning.todos.clear_seconds = 0
+    await harness.prompt("go")
     closed = TodoPhase(name="Work", tasks=(TodoItem(content="First", status="completed"),))
-    await play.session.todos.set([closed])
-    await play.until(lambda: bool(play.all(TodoAutoClear)))
-    assert play.session.todos.phases == ()
-    path = play.session.log.path
-    await play.session.close()
+    await harness.session.todos.set([closed])
+    await harness.until(lambda: bool(harness.all(TodoAutoClear)))
+    assert harness.session.todos.phases == ()
+    path = harness.session.log.path
+    await harness.session.close()
     assert path is not None
-    assert Play(tmp_path, log=SessionLog.open(path)).session.todos.phases == ()
+    assert ScriptedSession(tmp_path, log=SessionLog.open(path)).session.todos.phases == ()

@@ -11,7 +11,7 @@ from app.extensions.loading.loader import ExtensionChoice, find_extensions
 from app.extensions.registrations import ExtensionSource
 from app.extensions.time_limits import HookLimits
 from app.resources.paths import Paths
-from tests.extensions.scene import Scene
+from tests.extensions.extension_host import ExtensionHost
 
 QUICK = HookLimits(answer=0.2, slow_answer=0.4, block=0.15, load=0.5)
 """Short time limits, so that tests can reach them."""
@@ -30,8 +30,8 @@ def paths(tmp_path: Path) -> Paths:
 
 
 @pytest.fixture
-def scene(tmp_path: Path, paths: Paths) -> Scene:
-    return Scene(tmp_path / "played", paths.cwd)
+def scene(tmp_path: Path, paths: Paths) -> ExtensionHost:
+    return ExtensionHost(tmp_path / "played", paths.cwd)
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ def source(function: Callable[..., Any], name: str = "mine") -> ExtensionSource:
 
 
 @pytest.fixture
-def load(scene: Scene):
+def load(scene: ExtensionHost):
     """Loads functions of the test as extensions, in order."""
 
     async def loaded(*functions: Callable[..., Any], limits: HookLimits = QUICK) -> Extensions:
@@ -65,7 +65,7 @@ def load(scene: Scene):
 
 
 @pytest.fixture
-def load_files(paths: Paths, scene: Scene):
+def load_files(paths: Paths, scene: ExtensionHost):
     """Loads the extensions found on disk."""
 
     async def loaded(**choice: Any) -> Extensions:

@@ -14,7 +14,7 @@ import msgspec
 from app.extensions import public
 from app.extensions.headless_ui import SilentUi
 from app.extensions.hooks.hook_table import HOOKS, SESSION_EVENTS
-from tests.extensions.theatre import Theatre
+from tests.extensions.extension_session import ExtensionSession
 
 FILE = Path(__file__).with_suffix(".json")
 UI = (
@@ -68,9 +68,9 @@ async def handed_out(folder: Path) -> dict[str, Any]:
             assert usage is not None
             found["context.context_usage()"] = list(type(usage).__struct_fields__)
 
-    theatre = Theatre(folder)
-    await theatre.load(looks)
-    await theatre.play.session.prompt("/look")
+    ext_session = ExtensionSession(folder)
+    await ext_session.load(looks)
+    await ext_session.harness.session.prompt("/look")
     return found
 
 

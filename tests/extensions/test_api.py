@@ -10,13 +10,13 @@ from app.values.entries import ContextEditEntry, MessageEntry
 from app.values.events import SessionReplaced
 from app.values.messages import UserMessage, user_message
 from bayou import ExtensionApi, ProviderSpec
-from tests.extensions.scene import PersonUi, Scene
+from tests.extensions.extension_host import AnsweringUi, ExtensionHost
 
 
 @pytest.mark.parametrize("mode", ["tui", "rpc", "print", "json"])
-async def test_everything_an_extension_can_do(load, scene: Scene, mode: str):
+async def test_everything_an_extension_can_do(load, scene: ExtensionHost, mode: str):
     scene.bound.mode = mode  # pyright: ignore[reportAttributeAccessIssue]  (a parameter of the test)
-    ui = {"tui": PersonUi(["a", True, "i", "e", "c"]), "rpc": EventUi(lambda event: answer(event))}
+    ui = {"tui": AnsweringUi(["a", True, "i", "e", "c"]), "rpc": EventUi(lambda event: answer(event))}
     scene.ui = ui.get(mode) or SilentUi(mode=mode)
     entry_id = (await scene.session.record.note("seed", None)).id
     result: dict[str, object] = {}
@@ -113,9 +113,9 @@ async def test_everything_an_extension_can_do(load, scene: Scene, mode: str):
     assert scene.choice.catalogue.find("p", offline_model().id) is not None
 
 
-async def test_commands_may_change_the_conversation(load, scene: Scene):
+async def test_commands_may_change_the_conversation(load, scene: ExtensionHost):
     done: list[bool] = []
-    other = scene.play.places.new()
+    other = scene.harness.places.new()
     other.append(MessageEntry(parent_id=None, message=user_message("elsewhere")))
     other.close()
 
@@ -132,10 +132,10 @@ async def test_commands_may_change_the_conversation(load, scene: Scene):
             await context.reload()
 
     extensions = await load(mine)
-    await scene.play.prompt("hello")
+    await scene.harness.prompt("hello")
     await ExtensionCatalogue(extensions.hooked).run_command("all", "")
     assert extensions.hooked.problems == []
     assert done == [True, True, True, True, False]
-    assert [event.reason for event in scene.play.all(SessionReplaced)] == ["tree", "fork", "new", "resume"]
+    assert [event.reason for event in scene.harness.all(SessionReplaced)] == ["tree", "fork", "new", "resume"]
     assert scene.session.state.file == other.path
     assert scene.done == ["reload"]

@@ -12,7 +12,7 @@ from app.extensions.catalogue import ExtensionCatalogue
 from app.extensions.hooks.session_hooks import ExtensionHooks
 from app.values.content import Text, ToolCall
 from app.values.messages import AssistantMessage, ToolResultMessage
-from tests.extensions.scene import Scene
+from tests.extensions.extension_host import ExtensionHost
 from tools.builtin.read import read_tool
 
 SKIPPED = "Skipped due to queued user message."
@@ -42,7 +42,7 @@ def turn(*pairs: tuple[ToolCall, str]) -> TurnOutcome:
 
 
 @pytest.fixture
-async def recovery(load, scene: Scene):
+async def recovery(load, scene: ExtensionHost):
     scene.session.tools.register(read_tool(), owner="the test")
     hooks = ExtensionHooks(await load(read_recovery.extension))
 
@@ -53,7 +53,7 @@ async def recovery(load, scene: Scene):
     return ended
 
 
-async def test_skipped_reads_are_asked_for_again(recovery, scene: Scene):
+async def test_skipped_reads_are_asked_for_again(recovery, scene: ExtensionHost):
     texts = await recovery(
         turn((call(1, path="A.rs"), "ok"), (call(2, path="B.rs"), SKIPPED), (call(3, path="C.rs"), SKIPPED))
     )
@@ -115,14 +115,14 @@ async def test_a_file_that_contains_the_words_was_read(recovery):
     assert await recovery(turn((call(1, path="a"), f"x = '{SKIPPED}'"))) == []
 
 
-async def test_recovery_of_a_recovery_converges(recovery, scene: Scene):
+async def test_recovery_of_a_recovery_converges(recovery, scene: ExtensionHost):
     await recovery(turn((call(1, path="a"), "x"), (call(2, path="b"), SKIPPED), (call(3, path="c"), SKIPPED)))
     await recovery(turn((call(4, path="b"), "x"), (call(5, path="c"), SKIPPED)))
     await recovery(turn((call(6, path="c"), "x")))
     assert [len(sent.message.details["reads"]) for sent in scene.sent] == [2, 1]
 
 
-async def test_it_is_drawn_as_one_line_that_opens(load, scene: Scene):
+async def test_it_is_drawn_as_one_line_that_opens(load, scene: ExtensionHost):
     scene.session.tools.register(read_tool(), owner="the test")
     extensions = await load(read_recovery.extension)
     await ExtensionHooks(extensions).after_turn(turn((call(1, path="b"), SKIPPED)))

@@ -11,13 +11,13 @@ from app.values.events import ExtensionError
 from app.values.messages import CustomMessage
 from bayou import Diagnose, DiagnoseAnswer, ExtensionApi, FoundProblem
 from tests.architecture.sources import ROOT
-from tests.extensions.theatre import Theatre
+from tests.extensions.extension_session import ExtensionSession
 
 PAGE = ROOT / "docs" / "diagnostics.md"
 
 
-def told(theatre: Theatre) -> list[str]:
-    messages = theatre.play.session.messages
+def told(ext_session: ExtensionSession) -> list[str]:
+    messages = ext_session.harness.session.messages
     return [
         text_of(one.content)
         for one in messages
@@ -25,20 +25,20 @@ def told(theatre: Theatre) -> list[str]:
     ]
 
 
-def stage(folder: Path) -> Theatre:
-    theatre = Theatre(
+def stage(folder: Path) -> ExtensionSession:
+    ext_session = ExtensionSession(
         folder,
         call("edit", path="a.md", edits=[{"oldText": "two", "newText": "deux"}]),
         say("done"),
         say("I see"),
     )
     (folder / "a.md").write_text("one\ntwo\nthree\n")
-    theatre.play.effective_settings.set("diagnostics.when", "turn")
-    return theatre
+    ext_session.harness.effective_settings.set("diagnostics.when", "turn")
+    return ext_session
 
 
 async def test_what_it_calls_new_and_what_stands_in_new_lines_is_told(tmp_path: Path) -> None:
-    theatre = stage(tmp_path)
+    ext_session = stage(tmp_path)
     heard: list[Diagnose] = []
 
     def looks(api: ExtensionApi) -> None:
@@ -58,17 +58,17 @@ async def test_what_it_calls_new_and_what_stands_in_new_lines_is_told(tmp_path: 
                 )
             )
 
-    await theatre.load(looks)
-    await theatre.prompt("go")
+    await ext_session.load(looks)
+    await ext_session.prompt("go")
     [file] = heard[0].files
     assert (file.path, file.before, file.is_there) == (str(tmp_path / "a.md"), "one\ntwo\nthree\n", True)
-    [text] = told(theatre)
+    [text] = told(ext_session)
     rows = re.findall(r"^a\.md.*$", text, re.MULTILINE)
     assert rows == ["a.md:1: error: far away, and new [words]", "a.md:2: error: in the line [words]"]
 
 
 async def test_several_are_all_heard_and_one_that_fails_is_told(tmp_path: Path) -> None:
-    theatre = stage(tmp_path)
+    ext_session = stage(tmp_path)
 
     def one(api: ExtensionApi) -> None:
         api.on(
@@ -83,18 +83,20 @@ async def test_several_are_all_heard_and_one_that_fails_is_told(tmp_path: Path) 
             "diagnose", lambda event, context: {"problems": [{"path": "a.md", "line": 2, "text": "second"}]}
         )
 
-    await theatre.load(one, broken, other)
-    await theatre.prompt("go")
-    assert "first" in told(theatre)[0] and "second" in told(theatre)[0]
-    assert len(theatre.play.all(ExtensionError)) == 1
+    await ext_session.load(one, broken, other)
+    await ext_session.prompt("go")
+    assert "first" in told(ext_session)[0] and "second" in told(ext_session)[0]
+    assert len(ext_session.harness.all(ExtensionError)) == 1
 
 
 async def test_the_example_of_the_page_works(tmp_path: Path) -> None:
     [code] = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
     space: dict[str, Any] = {}
     exec(compile(code, "page", "exec"), space)
-    theatre = Theatre(tmp_path, call("write", path="a.md", content="no heading\n"), say("done"), say("I see"))
-    theatre.play.effective_settings.set("diagnostics.when", "turn")
-    await theatre.load(space["extension"])
-    await theatre.prompt("go")
-    assert "a.md:1: error: no heading [headings]" in told(theatre)[0]
+    ext_session = ExtensionSession(
+        tmp_path, call("write", path="a.md", content="no heading\n"), say("done"), say("I see")
+    )
+    ext_session.harness.effective_settings.set("diagnostics.when", "turn")
+    await ext_session.load(space["extension"])
+    await ext_session.prompt("go")
+    assert "a.md:1: error: no heading [headings]" in told(ext_session)[0]

@@ -25,7 +25,7 @@ from app.values.messages import UserMessage
 from app.values.todos import TodoItem, TodoPhase
 from bayou import ExtensionApi
 from tests.extensions.conftest import source
-from tests.extensions.scene import PersonUi
+from tests.extensions.extension_host import AnsweringUi
 
 LONG = "word " * 20_000
 """More than the recent part that a compaction keeps."""
@@ -75,7 +75,7 @@ class Stage:
                 event.answer.set_result(True)
             self.session.events.publish_now(event)
 
-        uis = {"tui": PersonUi([True]), "rpc": EventUi(publish), "print": SilentUi(publish)}
+        uis = {"tui": AnsweringUi([True]), "rpc": EventUi(publish), "print": SilentUi(publish)}
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(extension_setup, "choose_sources", self._choose)
             extended = await extension_setup.connect_extensions(

@@ -26,7 +26,7 @@ from app.values.events import AgentSettled, AgentStart, TurnStart
 from app.values.messages import AssistantMessage, user_message
 from app.values.stream import TextDelta
 from bayou.client import RpcClient, RpcError
-from tests.extensions.scene import PersonUi, Scene
+from tests.extensions.extension_host import AnsweringUi, ExtensionHost
 from tools.base import ToolContext
 from tools.results import text_result
 
@@ -35,7 +35,7 @@ TOLD = str(Path(__file__).parent / "told.py")
 
 
 @pytest.fixture
-def example(paths: Paths, scene: Scene):
+def example(paths: Paths, scene: ExtensionHost):
     async def loaded(name: str, **flags: str | bool) -> Extensions:
         extensions = scene.extensions(flags=flags)
         choice = ExtensionChoice(only_named=True, named=(str(EXAMPLES / f"{name}.py"),))
@@ -64,9 +64,9 @@ async def verdict(extensions: Extensions, call: ToolCall):
     return await ExtensionHooks(extensions).before_tool(call, dict(call.arguments))
 
 
-async def test_permission_gate(example, scene: Scene):
+async def test_permission_gate(example, scene: ExtensionHost):
     extensions = await example("permission_gate")
-    scene.ui = PersonUi(["Block it", "Run it, and do not ask for this command again"])
+    scene.ui = AnsweringUi(["Block it", "Run it, and do not ask for this command again"])
     assert not (await verdict(extensions, shell("ls -la"))).is_blocked
     assert "did not allow" in (await verdict(extensions, shell("rm -rf build"))).reason
     assert not (await verdict(extensions, shell("rm -rf build"))).is_blocked
@@ -91,14 +91,14 @@ async def test_permission_gate(example, scene: Scene):
         ("environment.py", False),
     ],
 )
-async def test_protected_paths(example, scene: Scene, path: str, is_blocked: bool):
+async def test_protected_paths(example, scene: ExtensionHost, path: str, is_blocked: bool):
     (scene.cwd / "link").symlink_to(scene.cwd / ".env")
     scene.settings = {"protectedPaths": ["locked.*"]}
     call = ToolCall(id="c", name="write", arguments={"path": path, "content": ""})
     assert (await verdict(await example("protected_paths"), call)).is_blocked is is_blocked
 
 
-async def test_git_checkpoint(example, scene: Scene):
+async def test_git_checkpoint(example, scene: ExtensionHost):
     def git(*words: str) -> None:
         base = ["git", "-c", "user.name=t", "-c", "user.email=t@t"]
         subprocess.run([*base, *words], cwd=scene.cwd, check=True, capture_output=True)
@@ -125,7 +125,7 @@ async def test_git_checkpoint(example, scene: Scene):
     assert extensions.hooked.problems == []
 
 
-async def test_todo(example, scene: Scene):
+async def test_todo(example, scene: ExtensionHost):
     extensions = await example("todo")
     tool = scene.tools["todo"]
     assert tool.arguments is not None
@@ -142,7 +142,7 @@ async def test_todo(example, scene: Scene):
     assert extensions.hooked.problems == []
 
 
-async def test_custom_provider(example, scene: Scene):
+async def test_custom_provider(example, scene: ExtensionHost):
     extensions = await example("custom_provider")
     spec = extensions.hooked.loaded[0].providers["echo"]
     registry = Registry()
@@ -168,7 +168,7 @@ async def test_custom_compaction(example):
     assert await extensions.hooked.emit("session_before_compact", full) is None
 
 
-async def test_status_line(example, scene: Scene):
+async def test_status_line(example, scene: ExtensionHost):
     extensions = await example("status_line")
     for event in (AgentStart(), TurnStart(), TurnStart()):
         await extensions.hear(event)
@@ -177,7 +177,7 @@ async def test_status_line(example, scene: Scene):
     assert scene.ui.statuses == {"status-line": None}
 
 
-async def test_notify_done(example, scene: Scene):
+async def test_notify_done(example, scene: ExtensionHost):
     told = scene.cwd / "told"
     program = scene.cwd / "tell"
     program.write_text(f'#!/bin/sh\necho "$@" > {told}\n')
@@ -251,13 +251,13 @@ async def test_ssh_without_a_host_runs_nothing(tmp_path: Path, there: Path, flag
     assert not (tmp_path / "here").exists()
 
 
-async def test_custom_screen(example, scene: Scene):
+async def test_custom_screen(example, scene: ExtensionHost):
     extensions = await example("custom_screen")
     catalogue = ExtensionCatalogue(extensions.hooked)
     await catalogue.run_command("pick-prompt", "")
     assert scene.ui.notes == [("info", "There is no prompt yet.")]
     for text in ("first [red]", "second"):
-        await scene.play.prompt(text)
+        await scene.harness.prompt(text)
     chosen: list[str] = []
 
     class Face(App):
@@ -273,7 +273,7 @@ async def test_custom_screen(example, scene: Scene):
 
     app = Face()
 
-    class ScreenUi(PersonUi):
+    class ScreenUi(AnsweringUi):
         async def custom(self, make, *, overlay=False):
             return await app.pick(make)
 
@@ -289,7 +289,7 @@ async def test_custom_screen(example, scene: Scene):
         await running
         assert len(app.screen_stack) == 1
     assert chosen == ["second"]
-    scene.bound.mode, scene.ui = "rpc", PersonUi(["first [red]"])
+    scene.bound.mode, scene.ui = "rpc", AnsweringUi(["first [red]"])
     await catalogue.run_command("pick-prompt", "")
     assert scene.ui.asked[0][0] == "select"
 
@@ -311,10 +311,10 @@ async def test_redact_secrets(example, text: str, hidden: str):
     assert result.text == hidden
 
 
-async def test_long_task(example, scene: Scene):
+async def test_long_task(example, scene: ExtensionHost):
     extensions = await example("long_task")
     await ExtensionCatalogue(extensions.hooked).run_command("watch", "echo 'it works'")
-    await scene.play.until(lambda: scene.ui.statuses_shown[-1:] == [None])
+    await scene.harness.until(lambda: scene.ui.statuses_shown[-1:] == [None])
     assert scene.ui.statuses_shown[-2:] == ["echo: result on its way", None]
     sent = scene.sent[0]
     assert (sent.deliver_as, sent.trigger) == ("follow_up", True)

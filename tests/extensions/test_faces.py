@@ -9,7 +9,7 @@ from app.extensions.headless_ui import EventUi, SilentUi
 from app.values.events import Event, Notice, QuestionAsked
 from app.values.messages import CustomMessage
 from bayou import Completion, ExtensionApi, View, as_view, view_data, view_text
-from tests.extensions.scene import Scene
+from tests.extensions.extension_host import ExtensionHost
 from tools.results import (
     Card,
     CommandBlock,
@@ -117,7 +117,7 @@ async def test_markdown_is_changed_for_drawing_only(load):
     assert catalogue.transform("hi", "thinking") == "hi"
 
 
-async def test_commands_shortcuts_and_completions(load, scene: Scene):
+async def test_commands_shortcuts_and_completions(load, scene: ExtensionHost):
     def mine(api: ExtensionApi):
         async def names(typed):
             return [name for name in ("ann", "bob") if name.startswith(typed)]

@@ -12,7 +12,7 @@ from app.providers.scripted import call, say
 from app.values.content import text_of
 from app.values.messages import CustomMessage, ToolResultMessage
 from bayou import MapBlock
-from tests.extensions.theatre import Theatre
+from tests.extensions.extension_session import ExtensionSession
 
 INSERTED = "def first():\n    y()\n\n\ndef tenth():\n"
 
@@ -21,30 +21,30 @@ def functions(count: int, name: str = "function", lines: int = 4) -> str:
     return "".join(f"def {name}_{number}():\n" + "    x()\n" * (lines - 1) for number in range(count))
 
 
-def maps_of(theatre: Theatre, request: int = -1) -> list[CustomMessage]:
+def maps_of(ext_session: ExtensionSession, request: int = -1) -> list[CustomMessage]:
     return [
         message
-        for message in theatre.asked[request].messages
+        for message in ext_session.asked[request].messages
         if isinstance(message, CustomMessage) and message.custom_type == "file-map"
     ]
 
 
-def texts_of(theatre: Theatre, request: int = -1) -> list[str]:
-    return [text_of(message.content) for message in maps_of(theatre, request)]
+def texts_of(ext_session: ExtensionSession, request: int = -1) -> list[str]:
+    return [text_of(message.content) for message in maps_of(ext_session, request)]
 
 
-def results(theatre: Theatre) -> list[str]:
+def results(ext_session: ExtensionSession) -> list[str]:
     return [
         text_of(message.content)
-        for message in theatre.asked[-1].messages
+        for message in ext_session.asked[-1].messages
         if isinstance(message, ToolResultMessage)
     ]
 
 
-async def stage(folder: Path, *responses: Any) -> Theatre:
-    theatre = Theatre(folder, *responses)
-    await theatre.load(file_maps.extension)
-    return theatre
+async def stage(folder: Path, *responses: Any) -> ExtensionSession:
+    ext_session = ExtensionSession(folder, *responses)
+    await ext_session.load(file_maps.extension)
+    return ext_session
 
 
 def read(path: str = "a.py", **more: Any) -> Any:
@@ -53,9 +53,9 @@ def read(path: str = "a.py", **more: Any) -> Any:
 
 async def test_a_map_leaves_out_what_the_page_shows(tmp_path: Path):
     (tmp_path / "a.py").write_text(functions(900))
-    theatre = await stage(tmp_path, read(), say("done"))
-    await theatre.prompt("look")
-    (text,) = texts_of(theatre)
+    ext_session = await stage(tmp_path, read(), say("done"))
+    await ext_session.prompt("look")
+    (text,) = texts_of(ext_session)
     assert text.startswith("File map: a.py\n3,600 lines")
     assert "lines 1 to 2000 is not told again" in text
     assert "function_499" not in text
@@ -64,9 +64,9 @@ async def test_a_map_leaves_out_what_the_page_shows(tmp_path: Path):
 
 async def test_a_file_that_is_read_again_has_its_map_already(tmp_path: Path):
     (tmp_path / "a.py").write_text(functions(900))
-    theatre = await stage(tmp_path, read(), read(), say("done"))
-    await theatre.prompt("look twice")
-    first, second = texts_of(theatre)
+    ext_session = await stage(tmp_path, read(), read(), say("done"))
+    await ext_session.prompt("look twice")
+    first, second = texts_of(ext_session)
     assert first.startswith("File map: a.py\n")
     assert second == "The map of a.py stands above, unchanged."
     assert len(second.encode()) <= 120
@@ -74,11 +74,11 @@ async def test_a_file_that_is_read_again_has_its_map_already(tmp_path: Path):
 
 async def test_twice_in_one_answer_counts_too(tmp_path: Path):
     (tmp_path / "a.py").write_text(functions(900))
-    theatre = await stage(
+    ext_session = await stage(
         tmp_path, call("read", "1", path="a.py") + call("read", "2", path="a.py"), say("done")
     )
-    await theatre.prompt("look twice")
-    assert sorted(len(text) for text in texts_of(theatre))[0] <= 120
+    await ext_session.prompt("look twice")
+    assert sorted(len(text) for text in texts_of(ext_session))[0] <= 120
 
 
 async def test_after_an_edit_only_what_moved_is_told(tmp_path: Path):
@@ -90,9 +90,9 @@ async def test_after_an_edit_only_what_moved_is_told(tmp_path: Path):
         oldText="def function_10():\n",
         newText="def first():\n    y()\n\n\ndef tenth():\n",
     )
-    theatre = await stage(tmp_path, read(), edit, read(), read(), say("done"))
-    await theatre.prompt("look, edit, look twice")
-    _, changed, again = texts_of(theatre)
+    ext_session = await stage(tmp_path, read(), edit, read(), read(), say("done"))
+    await ext_session.prompt("look, edit, look twice")
+    _, changed, again = texts_of(ext_session)
     assert changed.splitlines() == [
         "File map: a.py, what moved since its map above (3,604 lines):",
         "- function function_10 [41-44]",
@@ -107,22 +107,22 @@ async def test_where_nearly_everything_is_other_the_map_is_told_anew(tmp_path: P
     path = tmp_path / "a.py"
     path.write_text(functions(900))
     rewritten = functions(900, "other")
-    theatre = await stage(
+    ext_session = await stage(
         tmp_path, read(), call("write", path="a.py", content=rewritten), read(), say("done")
     )
-    await theatre.prompt("look, write, look")
-    assert [text.splitlines()[0] for text in texts_of(theatre)] == ["File map: a.py", "File map: a.py"]
+    await ext_session.prompt("look, write, look")
+    assert [text.splitlines()[0] for text in texts_of(ext_session)] == ["File map: a.py", "File map: a.py"]
 
 
 async def test_behind_a_compaction_and_on_another_branch_it_is_told_in_full(tmp_path: Path):
     (tmp_path / "a.py").write_text(functions(900))
-    theatre = await stage(tmp_path, read(), say("seen"), read(), say("again"))
-    session = theatre.play.session
+    ext_session = await stage(tmp_path, read(), say("seen"), read(), say("again"))
+    session = ext_session.harness.session
     start = session.state.leaf_id
-    await theatre.prompt("look")
+    await ext_session.prompt("look")
     await session.branches.go_to(start)
-    await theatre.prompt("look from here")
-    (text,) = texts_of(theatre)
+    await ext_session.prompt("look from here")
+    (text,) = texts_of(ext_session)
     assert text.startswith("File map: a.py\n")
 
 
@@ -133,9 +133,9 @@ async def test_five_large_reads_share_one_room(tmp_path: Path):
     reads = call("read", "0", path="a.py")
     for number, name in enumerate(names[1:], 1):
         reads = reads + call("read", str(number), path=name)
-    theatre = await stage(tmp_path, reads, say("done"))
-    await theatre.prompt("look at all")
-    sizes = [len(text.encode()) for text in texts_of(theatre)]
+    ext_session = await stage(tmp_path, reads, say("done"))
+    await ext_session.prompt("look at all")
+    sizes = [len(text.encode()) for text in texts_of(ext_session)]
     assert len(sizes) == 5
     assert sum(sizes) <= MAX_BATCH_BYTES
     assert min(sizes) > MAX_BATCH_BYTES / 5 * 0.7, "each has its part"
@@ -143,10 +143,12 @@ async def test_five_large_reads_share_one_room(tmp_path: Path):
 
 async def test_a_model_that_asks_for_the_map_gets_more_and_never_less(tmp_path: Path):
     (tmp_path / "a.py").write_text(functions(2500, "a_name_of_some_length"))
-    theatre = await stage(tmp_path, read(), read(map=True), say("done"))
-    await theatre.prompt("look")
-    (beside,) = texts_of(theatre)
-    asked = next(text for text in results(theatre) if text.startswith("File map: a.py\n") and text != beside)
+    ext_session = await stage(tmp_path, read(), read(map=True), say("done"))
+    await ext_session.prompt("look")
+    (beside,) = texts_of(ext_session)
+    asked = next(
+        text for text in results(ext_session) if text.startswith("File map: a.py\n") and text != beside
+    )
     assert len(asked) > len(beside)
 
     def named(text: str) -> set[str]:
@@ -167,24 +169,24 @@ async def test_a_file_that_is_gone_meanwhile_has_no_map_and_nothing_is_reported(
             if name == "not a file":
                 path.mkdir()
 
-    theatre = Theatre(tmp_path, read(), say("done"))
-    await theatre.load(vanish, file_maps.extension)
-    await theatre.prompt("look")
-    assert maps_of(theatre) == []
-    assert theatre.extensions.hooked.problems == []
+    ext_session = ExtensionSession(tmp_path, read(), say("done"))
+    await ext_session.load(vanish, file_maps.extension)
+    await ext_session.prompt("look")
+    assert maps_of(ext_session) == []
+    assert ext_session.extensions.hooked.problems == []
 
 
 async def test_a_file_that_is_kept_back_is_not_outlined_for_the_model(tmp_path: Path):
     (tmp_path / ".env").write_text("TOKEN=1\n")
     (tmp_path / "a.py").write_text(functions(3))
     (tmp_path / "linked.py").symlink_to(".env")
-    theatre = await stage(tmp_path, say("done"))
+    ext_session = await stage(tmp_path, say("done"))
     for name in (".env", "linked.py", "a.py"):
-        await theatre.play.session.prompt(f"/map {name}")
-    await theatre.prompt("look")
-    (text,) = texts_of(theatre)
+        await ext_session.harness.session.prompt(f"/map {name}")
+    await ext_session.prompt("look")
+    (text,) = texts_of(ext_session)
     assert text.startswith("File map: a.py")
-    assert "TOKEN" not in repr(theatre.asked)
+    assert "TOKEN" not in repr(ext_session.asked)
 
 
 async def test_a_map_is_drawn_with_its_symbols_as_the_session_file_has_them(tmp_path: Path):
@@ -194,9 +196,9 @@ async def test_a_map_is_drawn_with_its_symbols_as_the_session_file_has_them(tmp_
     (tmp_path / "b.py").write_text(
         "# x\n" * 2500 + "class A:\n    def run(self) -> list[int]:\n        pass\n"
     )
-    theatre = await stage(tmp_path, read("b.py"), read("b.py"), say("done"))
-    await theatre.prompt("look")
-    sent, again = maps_of(theatre)
+    ext_session = await stage(tmp_path, read("b.py"), read("b.py"), say("done"))
+    await ext_session.prompt("look")
+    sent, again = maps_of(ext_session)
     stored = msgspec.json.decode(msgspec.json.encode(sent.details))
     view = draw_file_map(msgspec.structs.replace(sent, details=stored), expanded=False)
     assert (view.title, view.subject, view.summary) == ("map", "b.py", "2,503 lines · 2 symbols · Python")

@@ -32,7 +32,7 @@ from app.values.messages import (
     user_message,
 )
 from bayou import ExtensionApi
-from tests.extensions.scene import Scene
+from tests.extensions.extension_host import ExtensionHost
 from tools.results import text_result
 
 CALL = ToolCall(id="c1", name="bash", arguments={"command": "rm -rf /", "list": [1]})
@@ -67,7 +67,7 @@ async def test_a_prompt_is_changed_and_then_handled(load):
     assert await hooks.change_words(PromptInput(text="stop")) is None
 
 
-async def test_messages_and_prompt_before_a_run(load, scene: Scene):
+async def test_messages_and_prompt_before_a_run(load, scene: ExtensionHost):
     def mine(api: ExtensionApi):
         @api.on("before_agent_start")
         def begin(event, context):
@@ -145,7 +145,7 @@ async def test_a_message_keeps_its_role_and_id(load):
     assert "same role" in extensions.hooked.problems[0].text
 
 
-async def test_a_turns_end_adds_entries_and_may_end_the_run(load, scene: Scene):
+async def test_a_turns_end_adds_entries_and_may_end_the_run(load, scene: ExtensionHost):
     def mine(api: ExtensionApi):
         @api.on("turn_end")
         def end(event, context):
@@ -159,7 +159,7 @@ async def test_a_turns_end_adds_entries_and_may_end_the_run(load, scene: Scene):
     assert [entry.data for entry in scene.entries if isinstance(entry, CustomEntry)] == [0, 1]
 
 
-async def test_going_on_before_settling(load, scene: Scene):
+async def test_going_on_before_settling(load, scene: ExtensionHost):
     def mine(api: ExtensionApi):
         api.on("agent_before_settle", lambda event, context: {"continue": True})
 
@@ -189,7 +189,7 @@ async def test_compaction_and_moving_can_be_cancelled_or_supplied(load):
     assert asked == []
 
 
-async def test_trust_is_decided_by_the_first_yes_or_no_and_resources_add_up(load, scene: Scene):
+async def test_trust_is_decided_by_the_first_yes_or_no_and_resources_add_up(load, scene: ExtensionHost):
     def one(api: ExtensionApi):
         api.on("project_trust", lambda event, context: {"trusted": "undecided"})
         api.on("resources_discover", lambda event, context: {"skill_paths": ("a",)})

@@ -22,7 +22,7 @@ from app.values.content import Text, ToolCall
 from app.values.events import AgentStart, TurnStart
 from app.values.messages import AssistantMessage, user_message
 from bayou import ExtensionApi
-from tests.extensions.scene import Scene, settled
+from tests.extensions.extension_host import ExtensionHost, settled
 from tools.results import text_result
 
 CALL = ToolCall(id="c1", name="bash", arguments={"command": "rm -rf /", "list": [1]})
@@ -185,7 +185,7 @@ async def test_a_gate_whose_check_fails_is_closed(load, bad):
 
 
 @pytest.mark.parametrize("bad", BAD)
-async def test_every_hook_survives_a_bad_handler(load, scene: Scene, bad):
+async def test_every_hook_survives_a_bad_handler(load, scene: ExtensionHost, bad):
     """Raising, waiting for ever, blocking the loop: the others are asked all the same and it is told once."""
     heard = []
 
@@ -290,7 +290,7 @@ async def test_a_handler_that_is_stopped_before_its_first_step_leaves_nothing_th
     assert inspect.getcoroutinestate(made[0]) == inspect.CORO_CLOSED
 
 
-async def test_waiting_for_a_person_does_not_count_against_the_limit(load, scene: Scene):
+async def test_waiting_for_a_person_does_not_count_against_the_limit(load, scene: ExtensionHost):
     told = []
 
     class SlowUi(type(scene.ui)):

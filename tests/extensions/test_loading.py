@@ -16,7 +16,7 @@ from app.extensions.registrations import NotReady
 from app.resources.paths import Paths
 from bayou import API_VERSION, ExtensionApi, StaleExtension, ToolError, run_program
 from tests.extensions.conftest import QUICK, source
-from tests.extensions.scene import Scene, settled
+from tests.extensions.extension_host import ExtensionHost, settled
 from tools.base import Tool, ToolContext
 
 HELLO = """
@@ -100,7 +100,7 @@ async def test_paths_of_flags_and_settings(paths: Paths, load_files, write):
     ],
 )  # fmt: skip
 async def test_one_that_cannot_be_loaded_is_named_with_its_file(
-    load_files, write, scene: Scene, code: str, words: str
+    load_files, write, scene: ExtensionHost, code: str, words: str
 ):
     path = write("bad.py", code)
     write("good.py", HELLO)
@@ -112,7 +112,7 @@ async def test_one_that_cannot_be_loaded_is_named_with_its_file(
     assert scene.errors()[0].extension_path == str(path)
 
 
-async def test_what_a_failed_one_had_registered_is_taken_back(load_files, write, scene: Scene):
+async def test_what_a_failed_one_had_registered_is_taken_back(load_files, write, scene: ExtensionHost):
     write(
         "half.py",
         """
@@ -175,7 +175,9 @@ def test_version_ranges(declared: str, fits: bool):
 # Reloading
 
 
-async def test_a_reload_runs_the_new_code_and_forgets_the_old(load_files, write, paths: Paths, scene: Scene):
+async def test_a_reload_runs_the_new_code_and_forgets_the_old(
+    load_files, write, paths: Paths, scene: ExtensionHost
+):
     write("tool.py", 'def extension(api):\n    api.tool("old", "x")(lambda a, c: "x")')
     extensions = await load_files()
     assert set(scene.tools) == {"old"}
@@ -184,7 +186,7 @@ async def test_a_reload_runs_the_new_code_and_forgets_the_old(load_files, write,
     assert set(scene.tools) == {"new"}
 
 
-async def test_objects_of_before_a_reload_refuse(load, scene: Scene):
+async def test_objects_of_before_a_reload_refuse(load, scene: ExtensionHost):
     kept: list[ExtensionApi] = []
     reasons = []
 
@@ -222,7 +224,7 @@ async def test_objects_of_before_a_reload_refuse(load, scene: Scene):
     assert reasons == ["reload", "reload", "heard once"]
 
 
-async def test_a_reload_in_the_middle_of_a_hook(load, scene: Scene):
+async def test_a_reload_in_the_middle_of_a_hook(load, scene: ExtensionHost):
     """The one who asks for it and those behind it belong to the past; nothing breaks."""
     heard = []
 
@@ -242,7 +244,7 @@ async def test_a_reload_in_the_middle_of_a_hook(load, scene: Scene):
     assert extensions.hooked.problems == []
 
 
-async def test_a_reload_while_a_tool_runs_lets_it_end(load, scene: Scene):
+async def test_a_reload_while_a_tool_runs_lets_it_end(load, scene: ExtensionHost):
     go = asyncio.Event()
 
     def mine(api: ExtensionApi):
@@ -265,7 +267,7 @@ async def test_a_reload_while_a_tool_runs_lets_it_end(load, scene: Scene):
 # Registering
 
 
-async def test_registering_twice(load, scene: Scene):
+async def test_registering_twice(load, scene: ExtensionHost):
     def one(api: ExtensionApi):
         api.command("go")(lambda arguments, context: scene.done.append("first"))
         api.command("go")(lambda arguments, context: scene.done.append("second"))
@@ -285,7 +287,7 @@ async def test_registering_twice(load, scene: Scene):
     ]
 
 
-async def test_the_same_name_is_loaded_once(scene: Scene):
+async def test_the_same_name_is_loaded_once(scene: ExtensionHost):
     extensions = scene.extensions(limits=lambda: QUICK)
     problems = await extensions.load([source(lambda api: None), source(lambda api: None)])
     assert len(extensions.hooked.loaded) == 1
@@ -297,7 +299,7 @@ class Add(msgspec.Struct, frozen=True, kw_only=True):
     right: int = 1
 
 
-async def test_a_tool_from_a_function(load, scene: Scene):
+async def test_a_tool_from_a_function(load, scene: ExtensionHost):
     def mine(api: ExtensionApi):
         @api.tool("add", "Adds", arguments=Add, snippet="Add numbers", is_read_only=True, kind="think")
         async def add(arguments: Add, context):
@@ -313,13 +315,13 @@ async def test_a_tool_from_a_function(load, scene: Scene):
     assert result.text == "2 Tool ls not found. Available tools: add c"
 
 
-async def test_a_tool_of_an_unknown_kind_is_refused_with_the_kinds_that_there_are(load, scene: Scene):
+async def test_a_tool_of_an_unknown_kind_is_refused_with_the_kinds_that_there_are(load, scene: ExtensionHost):
     extensions = await load(lambda api: api.tool("odd", "x", kind="guess")(lambda arguments, context: "x"))
     assert names(extensions) == []
     assert "unknown kind 'guess'; use one of: read, edit" in extensions.hooked.problems[0].text
 
 
-async def test_a_tool_that_blocks_or_returns_nonsense_fails_alone(load, scene: Scene):
+async def test_a_tool_that_blocks_or_returns_nonsense_fails_alone(load, scene: ExtensionHost):
     def mine(api: ExtensionApi):
         @api.tool("stuck", "x")
         async def stuck(arguments, context):
@@ -334,7 +336,7 @@ async def test_a_tool_that_blocks_or_returns_nonsense_fails_alone(load, scene: S
             await scene.tools[name].run({}, ToolContext(call_id="c", cwd=scene.cwd))
 
 
-async def test_tools_and_providers_reach_a_session_that_comes_later(scene: Scene):
+async def test_tools_and_providers_reach_a_session_that_comes_later(scene: ExtensionHost):
     def mine(api: ExtensionApi):
         api.register_tool(Tool(name="t", description="", schema={}, run=None))  # pyright: ignore[reportArgumentType]  (never run)
         with pytest.raises(NotReady):
@@ -346,7 +348,7 @@ async def test_tools_and_providers_reach_a_session_that_comes_later(scene: Scene
     assert set(scene.tools) == {"t"}
 
 
-async def test_flags(load, scene: Scene):
+async def test_flags(load, scene: ExtensionHost):
     seen = []
 
     def mine(api: ExtensionApi):

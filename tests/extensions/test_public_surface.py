@@ -8,9 +8,9 @@ from app.engine.tree.tree_commands import clone, fork, new_session
 from app.extensions.hooks.hook_table import HOOKS
 from app.providers.scripted import call, say
 from bayou import ExtensionApi
+from tests.extensions.extension_session import ExtensionSession
 from tests.extensions.public_surface import FILE, described, handed_out, lost
 from tests.extensions.test_every_hook import LONG, is_prompt
-from tests.extensions.theatre import Theatre
 
 KEPT: dict[str, Any] = json.loads(FILE.read_text(encoding="utf-8"))
 
@@ -25,7 +25,7 @@ async def test_what_an_extension_is_handed_is_as_it_was(tmp_path: Path) -> None:
 
 async def test_hooks_come_in_the_order_they_came_in(tmp_path: Path) -> None:
     """One session does one thing after the other; two extensions wait for everything."""
-    theatre = Theatre(
+    ext_session = ExtensionSession(
         tmp_path,
         call("read", path="a.txt"),
         say(LONG),
@@ -54,9 +54,9 @@ async def test_hooks_come_in_the_order_they_came_in(tmp_path: Path) -> None:
         told[title], now[:] = list(now), []
         return result
 
-    await theatre.load(one, two)
-    session = theatre.play.session
-    await step("start", theatre.extensions.start())
+    await ext_session.load(one, two)
+    session = ext_session.harness.session
+    await step("start", ext_session.extensions.start())
     await step("a prompt with a tool call", session.prompt("read it"))
     await step("a second prompt", session.prompt("once more"))
     await step("a command of the person's", session.shell.run("echo hi"))
@@ -68,7 +68,7 @@ async def test_hooks_come_in_the_order_they_came_in(tmp_path: Path) -> None:
     await step("a prompt in the fork", session.prompt("go on"))
     await step("a copy", clone(session))
     await step("a new session", new_session(session))
-    await step("a reload", theatre.extensions.reload(()))
+    await step("a reload", ext_session.extensions.reload(()))
     assert told == KEPT["order"]
 
 

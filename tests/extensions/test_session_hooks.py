@@ -12,43 +12,43 @@ from app.extensions.hooks.payloads import SessionBeforeFork, SessionBeforeSwitch
 from app.providers.scripted import say
 from app.values.messages import UserMessage
 from bayou import ExtensionApi
+from tests.extensions.extension_session import ExtensionSession
 from tests.extensions.test_every_hook import is_prompt
-from tests.extensions.theatre import Theatre
 
 
 async def test_going_elsewhere_is_asked_about_and_told(tmp_path: Path) -> None:
-    theatre = Theatre(tmp_path, say("a"))
+    ext_session = ExtensionSession(tmp_path, say("a"))
     told: list[Any] = []
 
     def listens(api: ExtensionApi) -> None:
         for name in ("session_before_switch", "session_shutdown"):
             api.on(name, lambda event, context: told.append(event))
 
-    await theatre.load(listens)
-    assert await new_session(theatre.play.session) == {"cancelled": False}
+    await ext_session.load(listens)
+    assert await new_session(ext_session.harness.session) == {"cancelled": False}
     asked, shutdown = told
     assert isinstance(asked, SessionBeforeSwitch) and asked.reason == "new"
     assert isinstance(shutdown, SessionShutdown) and shutdown.reason == "new"
-    assert shutdown.target_session_file == theatre.play.session.log.path
+    assert shutdown.target_session_file == ext_session.harness.session.log.path
 
 
 async def test_an_extension_may_stay(tmp_path: Path) -> None:
-    theatre = Theatre(tmp_path, say("a"))
+    ext_session = ExtensionSession(tmp_path, say("a"))
 
     def stays(api: ExtensionApi) -> None:
         api.on("session_before_switch", lambda event, context: {"cancel": True})
 
-    await theatre.load(stays)
-    session = theatre.play.session
+    await ext_session.load(stays)
+    session = ext_session.harness.session
     before = session.log
     assert await new_session(session) == {"cancelled": True}
     with pytest.raises(SwitchCancelled):
-        await session.branches.open(theatre.play.places.new(), "resume")
+        await session.branches.open(ext_session.harness.places.new(), "resume")
     assert session.log is before and not before.is_read_only
 
 
 async def test_a_fork_is_asked_about_before_a_file_is_made(tmp_path: Path) -> None:
-    theatre = Theatre(tmp_path, say("a"))
+    ext_session = ExtensionSession(tmp_path, say("a"))
     asked: list[Any] = []
 
     def stays(api: ExtensionApi) -> None:
@@ -57,9 +57,9 @@ async def test_a_fork_is_asked_about_before_a_file_is_made(tmp_path: Path) -> No
             asked.append(event)
             return {"cancel": True}
 
-    await theatre.load(stays)
-    await theatre.prompt("go")
-    session = theatre.play.session
+    await ext_session.load(stays)
+    await ext_session.prompt("go")
+    session = ext_session.harness.session
     count = len(list(tmp_path.rglob("*.jsonl")))
     assert await clone(session) == {"cancelled": True}
     assert await fork(session, _prompt_of(session)) == {"cancelled": True}
@@ -69,7 +69,7 @@ async def test_a_fork_is_asked_about_before_a_file_is_made(tmp_path: Path) -> No
 
 
 async def test_resuming_and_forking_say_goodbye_with_where_one_goes(tmp_path: Path) -> None:
-    theatre = Theatre(tmp_path, say("a"), say("b"))
+    ext_session = ExtensionSession(tmp_path, say("a"), say("b"))
     told: list[Any] = []
 
     def listens(api: ExtensionApi) -> None:
@@ -78,49 +78,49 @@ async def test_resuming_and_forking_say_goodbye_with_where_one_goes(tmp_path: Pa
         )
         api.on("session_start", lambda event, context: told.append((event.reason, None)))
 
-    await theatre.load(listens)
-    await theatre.prompt("go")
-    session = theatre.play.session
+    await ext_session.load(listens)
+    await ext_session.prompt("go")
+    session = ext_session.harness.session
     first = session.log.path
     assert await fork(session, _prompt_of(session))
     forked = session.log.path
     await session.events.drain()
     assert first is not None
-    await session.branches.open(theatre.play.places.open(first), "resume")
+    await session.branches.open(ext_session.harness.places.open(first), "resume")
     await session.events.drain()
     assert told == [("fork", forked), ("fork", None), ("resume", first), ("resume", None)]
 
 
 async def test_the_system_prompt_of_one_run(tmp_path: Path) -> None:
-    theatre = Theatre(tmp_path, say("a"), say("b"))
+    ext_session = ExtensionSession(tmp_path, say("a"), say("b"))
     answers: list[Any] = [{"system_prompt": "You are a boat."}, None]
 
     def changes(api: ExtensionApi) -> None:
         api.on("before_agent_start", lambda event, context: answers.pop(0))
 
-    await theatre.load(changes)
-    await theatre.prompt("one")
-    assert theatre.asked[0].system_prompt == "You are a boat."
-    assert theatre.play.session.requests.sections() == {"preamble": "You are a boat."}
-    await theatre.prompt("two")
-    assert theatre.play.session.requests.sections() == {"preamble": "You are a test."}
+    await ext_session.load(changes)
+    await ext_session.prompt("one")
+    assert ext_session.asked[0].system_prompt == "You are a boat."
+    assert ext_session.harness.session.requests.sections() == {"preamble": "You are a boat."}
+    await ext_session.prompt("two")
+    assert ext_session.harness.session.requests.sections() == {"preamble": "You are a test."}
 
 
 async def test_the_end_is_told_once(tmp_path: Path) -> None:
-    theatre = Theatre(tmp_path, say("a"))
+    ext_session = ExtensionSession(tmp_path, say("a"))
     told: list[Any] = []
 
     def listens(api: ExtensionApi) -> None:
         api.on("session_shutdown", lambda event, context: told.append(event.reason))
 
-    await theatre.load(listens)
-    await theatre.play.session.announce_end()
-    await theatre.play.session.announce_end()
+    await ext_session.load(listens)
+    await ext_session.harness.session.announce_end()
+    await ext_session.harness.session.announce_end()
     assert told == ["quit"]
 
 
 async def test_a_persons_command_is_answered_changed_or_blocked(tmp_path: Path) -> None:
-    theatre = Theatre(tmp_path, say("a"))
+    ext_session = ExtensionSession(tmp_path, say("a"))
 
     def gate(api: ExtensionApi) -> None:
         @api.on("user_bash")
@@ -131,17 +131,17 @@ async def test_a_persons_command_is_answered_changed_or_blocked(tmp_path: Path) 
                 return {"result": {"output": "as it always is", "exit_code": 3}}
             return {"command": "echo changed"}
 
-    await theatre.load(gate)
-    known = await theatre.play.session.shell.run("known")
+    await ext_session.load(gate)
+    known = await ext_session.harness.session.shell.run("known")
     assert (known.output, known.exit_code) == ("as it always is", 3)
-    message = await theatre.play.session.shell.run("echo as it was")
+    message = await ext_session.harness.session.shell.run("echo as it was")
     assert message.output.strip() == "changed"
     with pytest.raises(CommandBlocked, match="not here"):
-        await theatre.play.session.shell.run("no")
+        await ext_session.harness.session.shell.run("no")
 
 
 async def test_what_the_shell_is_to_run_can_be_changed(tmp_path: Path) -> None:
-    theatre = Theatre(tmp_path, say("a"))
+    ext_session = ExtensionSession(tmp_path, say("a"))
     (tmp_path / "elsewhere").mkdir()
 
     def changes(api: ExtensionApi) -> None:
@@ -153,8 +153,8 @@ async def test_what_the_shell_is_to_run_can_be_changed(tmp_path: Path) -> None:
             lambda event, context: {"cwd": tmp_path / "elsewhere"} if "A" in event.environment else None,
         )
 
-    await theatre.load(changes)
-    message = await theatre.play.session.shell.run("echo $A")
+    await ext_session.load(changes)
+    message = await ext_session.harness.session.shell.run("echo $A")
     assert message.output == f"1\n{tmp_path / 'elsewhere'}\n"
 
 
@@ -164,13 +164,13 @@ def _prompt_of(session: Any) -> str:
 
 async def test_before_extensions_are_bound_nothing_is_asked_and_everything_works(tmp_path: Path) -> None:
     """The page is there before extensions are: a person may go about meanwhile."""
-    theatre = Theatre(tmp_path, say("a"), say("b"))
-    session = theatre.play.session
-    await theatre.play.prompt("one")
+    ext_session = ExtensionSession(tmp_path, say("a"), say("b"))
+    session = ext_session.harness.session
+    await ext_session.harness.prompt("one")
     assert (await session.shell.run("echo hi")).output.strip() == "hi"
     prompt = next(entry.id for entry in session.entries if is_prompt(entry))
     assert (await session.branches.go_to(prompt)).text == "one"
-    await theatre.play.prompt("two")
+    await ext_session.harness.prompt("two")
     leaf = session.state.leaf_id
     assert leaf is not None and await session.branches.fork(leaf, "at")
     await session.branches.begin()

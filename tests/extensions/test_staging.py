@@ -5,11 +5,11 @@ from typing import Any
 
 from app.providers.scripted import say
 from bayou import ExtensionApi
-from tests.extensions.theatre import Theatre
+from tests.extensions.extension_session import ExtensionSession
 
 
 async def test_an_extension_stages_files_and_deeds(tmp_path: Path) -> None:
-    theatre = Theatre(tmp_path, say("ok"), say("ok"))
+    ext_session = ExtensionSession(tmp_path, say("ok"), say("ok"))
     (tmp_path / "a.txt").write_text("old\n")
     ids: list[str] = []
     told: list[str] = []
@@ -30,10 +30,10 @@ async def test_an_extension_stages_files_and_deeds(tmp_path: Path) -> None:
                     await context.stage("a deed", apply=applied, reject=discarded, source_tool_name="mine")
                 )
 
-    await theatre.load(stages)
-    await theatre.extensions.start()
-    await theatre.prompt("go")
-    session = theatre.play.session
+    await ext_session.load(stages)
+    await ext_session.extensions.start()
+    await ext_session.prompt("go")
+    session = ext_session.harness.session
     assert [(one.id, one.source_tool) for one in session.pending.waiting] == [
         (ids[0], "custom_tool"),
         (ids[1], "mine"),

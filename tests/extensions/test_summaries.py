@@ -17,7 +17,7 @@ from app.providers.scripted import ScriptedAnswer, say
 from app.values.content import text_of
 from app.values.entries import BranchSummaryEntry, CompactionEntry
 from app.values.messages import UserMessage
-from tests.compaction.stage import Scene
+from tests.compaction.project_session import ProjectSession
 
 EXTENSION = '''
 """Answers what a file beside it says, and notes what it was told."""
@@ -67,7 +67,7 @@ USAGE = {"input": 70, "output": 7, "totalTokens": 77}
 class Staged:
     def __init__(self, home: Path) -> None:
         self.requests: list[str] = []
-        self.scene = Scene(home, [self.answer] * 20)
+        self.scene = ProjectSession(home, [self.answer] * 20)
         self.scene.settings({"compaction": {"keepRecentTokens": 300}})
         self.folder = self.scene.paths.agent_dir / "extensions"
         self.scene.write("~/.bayou/agent/extensions/mine.py", EXTENSION)

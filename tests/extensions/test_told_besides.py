@@ -7,8 +7,8 @@ from app.providers.scripted import call, say
 from app.values.entries import CompactionEntry
 from app.values.events import CompactionEnd, ProviderRequestDelivered
 from bayou import CompactionText, ExtensionApi
-from tests.engine.stage import Play
-from tests.extensions.theatre import Theatre
+from tests.engine.scripted_session import ScriptedSession
+from tests.extensions.extension_session import ExtensionSession
 
 LONG = "many words " * 3000
 
@@ -21,11 +21,11 @@ async def test_a_session_that_begins_knows_the_one_before(tmp_path: Path) -> Non
             "session_start", lambda event, context: told.append((event.reason, event.previous_session_file))
         )
 
-    theatre = Theatre(tmp_path, say("one"), say("two"))
-    await theatre.load(listens)
-    await theatre.extensions.start()
-    session = theatre.play.session
-    await theatre.prompt("go")
+    ext_session = ExtensionSession(tmp_path, say("one"), say("two"))
+    await ext_session.load(listens)
+    await ext_session.extensions.start()
+    session = ext_session.harness.session
+    await ext_session.prompt("go")
     first = session.log.path
     await session.branches.begin()
     await session.events.drain()
@@ -48,14 +48,14 @@ async def test_a_compaction_says_which_files_it_drops_and_takes_a_count(tmp_path
             return {"compaction": CompactionText(summary="short", tokens_before=4242)}
 
     (tmp_path / "a.txt").write_text("a\n")
-    theatre = Theatre(
+    ext_session = ExtensionSession(
         tmp_path, call("read", path="a.txt") + call("write", path="b.txt", content="b"), say(LONG), say(LONG)
     )
-    theatre.play.effective_settings.set("compaction.keepRecentTokens", 100)
-    await theatre.load(summarises)
-    await theatre.prompt("one")
-    await theatre.prompt("two")
-    result = await theatre.play.session.compaction.run()
+    ext_session.harness.effective_settings.set("compaction.keepRecentTokens", 100)
+    await ext_session.load(summarises)
+    await ext_session.prompt("one")
+    await ext_session.prompt("two")
+    result = await ext_session.harness.session.compaction.run()
     assert result.tokens_before == 4242
     assert [
         tuple(Path(name).name for name in names) for names in (told[0].read_files, told[0].modified_files)
@@ -63,9 +63,9 @@ async def test_a_compaction_says_which_files_it_drops_and_takes_a_count(tmp_path
         ("a.txt",),
         ("b.txt",),
     ]
-    entry = next(entry for entry in theatre.play.session.entries if isinstance(entry, CompactionEntry))
+    entry = next(entry for entry in ext_session.harness.session.entries if isinstance(entry, CompactionEntry))
     assert entry.tokens_before == 4242
-    assert theatre.play.all(CompactionEnd)[0].result.tokens_before == 4242
+    assert ext_session.harness.all(CompactionEnd)[0].result.tokens_before == 4242
 
 
 async def test_a_dictionary_may_say_so_too(tmp_path: Path) -> None:
@@ -75,13 +75,13 @@ async def test_a_dictionary_may_say_so_too(tmp_path: Path) -> None:
             lambda event, context: {"compaction": {"summary": "short", "tokens_before": 7}},
         )
 
-    theatre = Theatre(tmp_path, say(LONG), say(LONG))
-    theatre.play.effective_settings.set("compaction.keepRecentTokens", 100)
-    await theatre.load(summarises)
-    await theatre.prompt("one")
-    await theatre.prompt("two")
-    assert (await theatre.play.session.compaction.run()).tokens_before == 7
-    assert theatre.extensions.hooked.problems == []
+    ext_session = ExtensionSession(tmp_path, say(LONG), say(LONG))
+    ext_session.harness.effective_settings.set("compaction.keepRecentTokens", 100)
+    await ext_session.load(summarises)
+    await ext_session.prompt("one")
+    await ext_session.prompt("two")
+    assert (await ext_session.harness.session.compaction.run()).tokens_before == 7
+    assert ext_session.extensions.hooked.problems == []
 
 
 async def test_a_response_says_to_which_request_with_which_messages(tmp_path: Path) -> None:
@@ -90,16 +90,16 @@ async def test_a_response_says_to_which_request_with_which_messages(tmp_path: Pa
     def listens(api: ExtensionApi) -> None:
         api.on("after_provider_response", lambda event, context: told.append(event))
 
-    theatre = Theatre(tmp_path, say("one"), say("two"))
-    await theatre.load(listens)
-    await theatre.prompt("first")
-    await theatre.prompt("second")
-    requests = [event.request_id for event in theatre.play.all(ProviderRequestDelivered)]
+    ext_session = ExtensionSession(tmp_path, say("one"), say("two"))
+    await ext_session.load(listens)
+    await ext_session.prompt("first")
+    await ext_session.prompt("second")
+    requests = [event.request_id for event in ext_session.harness.all(ProviderRequestDelivered)]
     assert [event.request_id for event in told] == requests
-    assert told[0].message_ids == said(theatre.play)[:1]
-    assert told[1].message_ids == said(theatre.play)[:3]
+    assert told[0].message_ids == said(ext_session.harness)[:1]
+    assert told[1].message_ids == said(ext_session.harness)[:3]
 
 
-def said(play: Play) -> tuple[str, ...]:
+def said(harness: ScriptedSession) -> tuple[str, ...]:
     """Of the messages behind the system's."""
-    return tuple(message.id for message in play.session.messages[1:])
+    return tuple(message.id for message in harness.session.messages[1:])

@@ -16,7 +16,7 @@ from app.values.events import ExtensionError, Notice
 from app.values.messages import AssistantMessage, CustomMessage, SystemMessage, ToolResultMessage
 from bayou import ExtensionApi
 from tests.extensions.conftest import source
-from tests.extensions.theatre import Theatre
+from tests.extensions.extension_session import ExtensionSession
 
 
 @pytest.fixture
@@ -32,11 +32,11 @@ async def test_three_large_reads_all_complete_and_three_maps_follow_in_the_same_
 ) -> None:
     a, b, c = large
     reads = call("read", "1", path=a) + call("read", "2", path=b) + call("read", "3", path=c)
-    theatre = Theatre(tmp_path, reads, say("done"))
-    await theatre.load(file_maps.extension)
-    await theatre.prompt("look")
-    assert len(theatre.asked) == 2
-    assert [line.split("\n")[0] for line in theatre.read()][-6:] == [
+    ext_session = ExtensionSession(tmp_path, reads, say("done"))
+    await ext_session.load(file_maps.extension)
+    await ext_session.prompt("look")
+    assert len(ext_session.asked) == 2
+    assert [line.split("\n")[0] for line in ext_session.read()][-6:] == [
         "result 1: a",
         "result 2: b",
         "result 3: c",
@@ -44,24 +44,24 @@ async def test_three_large_reads_all_complete_and_three_maps_follow_in_the_same_
         "file-map: File map: b.txt",
         "file-map: File map: c.txt",
     ]
-    kinds = [line["type"] for line in theatre.play.lines()]
+    kinds = [line["type"] for line in ext_session.harness.lines()]
     assert kinds.count("custom_message") == 3
 
 
 async def test_targeted_and_small_reads_have_no_map(tmp_path, large) -> None:
     (tmp_path / "small.txt").write_text("x\n")
     reads = call("read", "1", path="a.txt", offset=5) + call("read", "2", path="small.txt")
-    theatre = Theatre(tmp_path, reads + call("read", "3", path="."), say("done"))
-    await theatre.load(file_maps.extension)
-    await theatre.prompt("look")
-    assert not [line for line in theatre.read() if line.startswith("file-map")]
+    ext_session = ExtensionSession(tmp_path, reads + call("read", "3", path="."), say("done"))
+    await ext_session.load(file_maps.extension)
+    await ext_session.prompt("look")
+    assert not [line for line in ext_session.read() if line.startswith("file-map")]
 
 
 async def test_reads_that_steering_skipped_are_asked_for_again(tmp_path, large) -> None:
     """With `interruptMode: immediate`; the follow-up comes when the agent would otherwise stop."""
     reads = call("read", "1", path="a.txt") + call("read", "2", path="b.txt", offset=7)
-    theatre = Theatre(tmp_path, reads, say("ok"), say("reading again"))
-    theatre.play.effective_settings.set("interruptMode", "immediate")
+    ext_session = ExtensionSession(tmp_path, reads, say("ok"), say("reading again"))
+    ext_session.harness.effective_settings.set("interruptMode", "immediate")
 
     def interrupts(api: ExtensionApi) -> None:
         @api.on("tool_call")
@@ -69,28 +69,28 @@ async def test_reads_that_steering_skipped_are_asked_for_again(tmp_path, large) 
             if event.tool_call_id == "1":
                 await api.send_user_message("wait, look here first", deliver_as="steer")
 
-    await theatre.load(interrupts, read_recovery.extension)
-    await theatre.prompt("look")
-    recovery = [message for message in theatre.asked[2].messages if isinstance(message, CustomMessage)]
+    await ext_session.load(interrupts, read_recovery.extension)
+    await ext_session.prompt("look")
+    recovery = [message for message in ext_session.asked[2].messages if isinstance(message, CustomMessage)]
     assert len(recovery) == 1
     assert '- read("a.txt")\n- read("b.txt", offset=7)' in text_of(recovery[0].content)
-    assert "user: wait, look here first" in theatre.read(1)
-    assert not any(isinstance(message, CustomMessage) for message in theatre.asked[1].messages)
+    assert "user: wait, look here first" in ext_session.read(1)
+    assert not any(isinstance(message, CustomMessage) for message in ext_session.asked[1].messages)
 
 
 async def test_a_gate_tells_the_model_why(tmp_path: Path) -> None:
-    theatre = Theatre(tmp_path, call("bash", "1", command="rm -rf x"), say("ok"))
+    ext_session = ExtensionSession(tmp_path, call("bash", "1", command="rm -rf x"), say("ok"))
 
     def gate(api: ExtensionApi) -> None:
         api.on("tool_call", lambda event, context: {"block": True, "reason": "not today"})
 
-    await theatre.load(gate)
-    await theatre.prompt("go")
-    assert theatre.read()[-1] == "result 1: not today"
+    await ext_session.load(gate)
+    await ext_session.prompt("go")
+    assert ext_session.read()[-1] == "result 1: not today"
 
 
 async def test_a_tool_a_command_and_words_of_an_extension(tmp_path: Path) -> None:
-    theatre = Theatre(tmp_path, call("shout", "1", text="hey"), say("ok"))
+    ext_session = ExtensionSession(tmp_path, call("shout", "1", text="hey"), say("ok"))
     ran: list[str] = []
 
     def mine(api: ExtensionApi) -> None:
@@ -104,17 +104,17 @@ async def test_a_tool_a_command_and_words_of_an_extension(tmp_path: Path) -> Non
             lambda event, context: {"message": CustomMessage(custom_type="note", content="be quick")},
         )
 
-    await theatre.load(mine)
-    await theatre.play.session.prompt("/go now")
+    await ext_session.load(mine)
+    await ext_session.harness.session.prompt("/go now")
     assert ran == ["now"]
-    await theatre.prompt("shout")
-    assert "note: be quick" in theatre.read(0)
-    assert "user: shout, please" in theatre.read(0)
-    assert theatre.read()[-1] == "result 1: HEY"
+    await ext_session.prompt("shout")
+    assert "note: be quick" in ext_session.read(0)
+    assert "user: shout, please" in ext_session.read(0)
+    assert ext_session.read()[-1] == "result 1: HEY"
 
 
 async def test_prompt_and_tools_of_one_request_are_changed_as_a_system_message(tmp_path: Path) -> None:
-    theatre = Theatre(tmp_path, say("ok"), say("ok"))
+    ext_session = ExtensionSession(tmp_path, say("ok"), say("ok"))
 
     def mine(api: ExtensionApi) -> None:
         @api.on("context_with_system")
@@ -124,16 +124,16 @@ async def test_prompt_and_tools_of_one_request_are_changed_as_a_system_message(t
             said = SystemMessage(content=f"{system.content}\n\nBe brief.", tools_added=read)
             return {"messages": (said, *others)}
 
-    await theatre.load(mine)
-    await theatre.prompt("go")
-    [asked] = theatre.asked
+    await ext_session.load(mine)
+    await ext_session.prompt("go")
+    [asked] = ext_session.asked
     assert asked.system_prompt.startswith("You are a test.") and asked.system_prompt.endswith("Be brief.")
     assert [tool.name for tool in asked.tools] == ["read"]
-    assert theatre.read() == ["user: go"]
+    assert ext_session.read() == ["user: go"]
 
 
 async def test_delivery_can_be_waited_for(tmp_path: Path) -> None:
-    theatre = Theatre(tmp_path, say("ok"), say("thanks"))
+    ext_session = ExtensionSession(tmp_path, say("ok"), say("thanks"))
     receipts: list[Any] = []
     waiting: list[asyncio.Task[Any]] = []
 
@@ -149,29 +149,29 @@ async def test_delivery_can_be_waited_for(tmp_path: Path) -> None:
             if not waiting:
                 waiting.append(asyncio.ensure_future(send()))
 
-    await theatre.load(mine)
-    await theatre.prompt("go")
-    await theatre.play.session.wait_until_idle()
+    await ext_session.load(mine)
+    await ext_session.prompt("go")
+    await ext_session.harness.session.wait_until_idle()
     await waiting[0]
     assert receipts
-    assert "news: it is done" in theatre.read()
+    assert "news: it is done" in ext_session.read()
 
 
 async def test_one_that_raises_everywhere_leaves_the_run_whole(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("content")
-    theatre = Theatre(tmp_path, call("read", "1", path="a.txt"), say("fine"))
+    ext_session = ExtensionSession(tmp_path, call("read", "1", path="a.txt"), say("fine"))
 
     def broken(api: ExtensionApi) -> None:
         for name in [*HOOKS, *SESSION_EVENTS]:
             if HOOKS.get(name) is None or HOOKS[name].kind != "gate":
                 api.on(name, lambda event, context: 1 / 0)
 
-    await theatre.load(broken)
-    await theatre.prompt("go")
-    last = theatre.play.session.messages[-1]
+    await ext_session.load(broken)
+    await ext_session.prompt("go")
+    last = ext_session.harness.session.messages[-1]
     assert isinstance(last, AssistantMessage) and last.text == "fine"
-    assert theatre.read()[-1] == "result 1: content"
-    errors = theatre.play.all(ExtensionError)
+    assert ext_session.read()[-1] == "result 1: content"
+    errors = ext_session.harness.all(ExtensionError)
     assert {"tool_result", "message_end", "context", "turn_end", "agent_start"} <= {
         error.event for error in errors
     }
@@ -179,7 +179,7 @@ async def test_one_that_raises_everywhere_leaves_the_run_whole(tmp_path: Path) -
 
 
 async def test_a_reload_during_a_run(tmp_path: Path) -> None:
-    theatre = Theatre(tmp_path, call("old", "1"), call("new", "2"), say("ok"))
+    ext_session = ExtensionSession(tmp_path, call("old", "1"), call("new", "2"), say("ok"))
 
     def after(api: ExtensionApi) -> None:
         api.tool("new", "x")(lambda arguments, context: "from the new one")
@@ -187,49 +187,49 @@ async def test_a_reload_during_a_run(tmp_path: Path) -> None:
     def before(api: ExtensionApi) -> None:
         @api.tool("old", "x")
         async def old(arguments: Any, context: Any) -> str:
-            await theatre.extensions.reload([source(after, "after")])
+            await ext_session.extensions.reload([source(after, "after")])
             return "from the old one"
 
-    await theatre.load(before)
-    await theatre.prompt("go")
-    lines = theatre.read()
+    await ext_session.load(before)
+    await ext_session.prompt("go")
+    lines = ext_session.read()
     assert lines[-1] == "result 2: from the new one"
     assert "result 1: from the old one" in lines
-    assert not theatre.play.all(ExtensionError)
+    assert not ext_session.harness.all(ExtensionError)
 
 
 async def test_where_nobody_can_be_asked_it_is_said_once(tmp_path: Path) -> None:
-    theatre = Theatre(tmp_path, say("a"), say("b"))
+    ext_session = ExtensionSession(tmp_path, say("a"), say("b"))
 
     def asks(api: ExtensionApi) -> None:
         @api.on("input")
         async def ask(event: Any, context: Any) -> None:
             assert await context.ui.confirm("Sure?") is False
 
-    await theatre.load(asks)
-    await theatre.prompt("one")
-    await theatre.prompt("two")
-    notices = [event.text for event in theatre.play.all(Notice)]
+    await ext_session.load(asks)
+    await ext_session.prompt("one")
+    await ext_session.prompt("two")
+    notices = [event.text for event in ext_session.harness.all(Notice)]
     assert notices == ["An extension asked for a confirmation, which print mode does not have."]
 
 
 async def test_changes_are_told_with_what_was_before(tmp_path: Path) -> None:
-    theatre = Theatre(tmp_path, say("a"))
+    ext_session = ExtensionSession(tmp_path, say("a"))
     told: list[Any] = []
 
     def listens(api: ExtensionApi) -> None:
         for name in ("model_select", "thinking_level_select", "session_start"):
             api.on(name, lambda event, context: told.append(event))
 
-    await theatre.load(listens)
-    session = theatre.play.session
+    await ext_session.load(listens)
+    session = ext_session.harness.session
     before = session.state.model
     assert before is not None
     other = msgspec.structs.replace(before, id="other", reasoning=True)
     await session.models.use(other)
     level = session.state.thinking
     await session.models.use_thinking("high" if level != "high" else "low")
-    await session.branches.open(theatre.play.places.new(), "new")
+    await session.branches.open(ext_session.harness.places.new(), "new")
     await session.events.drain()
     selected = [event for event in told if isinstance(event, ModelSelect)]
     assert [(event.previous_model, event.model, event.source) for event in selected] == [
@@ -250,16 +250,16 @@ async def test_what_an_extension_begins_to_hear_by_what_it_is_told_is_not_missed
             await is_over.wait()  # it is slower than the run
             api.on("agent_settled", lambda event, context: told.append("settled"))
 
-    theatre = Theatre(tmp_path, say("ok"))
-    await theatre.load(extension)
-    await theatre.play.prompt("go")
+    ext_session = ExtensionSession(tmp_path, say("ok"))
+    await ext_session.load(extension)
+    await ext_session.harness.prompt("go")
     is_over.set()
-    await theatre.play.session.events.drain()
+    await ext_session.harness.session.events.drain()
     assert told == ["settled"]
 
 
 async def test_a_call_within_a_call_is_gated_told_and_changed_like_any_other(tmp_path: Path) -> None:
-    theatre = Theatre(tmp_path, call("twice", "1"), say("done"))
+    ext_session = ExtensionSession(tmp_path, call("twice", "1"), say("done"))
     told: list[tuple[str, str, str | None]] = []
 
     def nests(api: ExtensionApi) -> None:
@@ -292,11 +292,11 @@ async def test_a_call_within_a_call_is_gated_told_and_changed_like_any_other(tmp
 
     (tmp_path / "a.txt").write_text("hello\n")
     (tmp_path / "secret.txt").write_text("key\n")
-    await theatre.load(nests)
-    await theatre.prompt("go")
-    result = next(m for m in theatre.play.session.messages if isinstance(m, ToolResultMessage))
+    await ext_session.load(nests)
+    await ext_session.prompt("go")
+    result = next(m for m in ext_session.harness.session.messages if isinstance(m, ToolResultMessage))
     assert text_of(result.content) == "HELLO | not that one | Tool nobody not found | True"
-    assert theatre.extensions.hooked.problems == []
+    assert ext_session.extensions.hooked.problems == []
     assert [(kind, call_id) for kind, call_id, parent in told if parent == "1"] == [
         ("ToolExecutionStart", "1/1"),
         ("ToolExecutionEnd", "1/1"),
@@ -309,7 +309,7 @@ async def test_a_call_within_a_call_is_gated_told_and_changed_like_any_other(tmp
 
 
 async def test_an_extension_compacts_by_itself_at_the_end_of_a_turn(tmp_path: Path) -> None:
-    theatre = Theatre(tmp_path, say("one " * 30_000), say("two"), say("three"))
+    ext_session = ExtensionSession(tmp_path, say("one " * 30_000), say("two"), say("three"))
     answers: list[Any] = [
         None,
         {"entries": [{"type": "compaction", "summary": "All that was."}]},
@@ -321,10 +321,10 @@ async def test_an_extension_compacts_by_itself_at_the_end_of_a_turn(tmp_path: Pa
         api.on("turn_end", lambda event, context: answers.pop(0))
         api.on("notice", lambda event, context: notes.append(event.text))
 
-    await theatre.load(compacts)
-    await theatre.prompt("begin")
-    await theatre.prompt("go on")
-    await theatre.prompt("and now?")
-    assert theatre.read()[0].startswith("CompactionSummaryMessage")
-    assert "assistant" not in theatre.read()[:1]
+    await ext_session.load(compacts)
+    await ext_session.prompt("begin")
+    await ext_session.prompt("go on")
+    await ext_session.prompt("and now?")
+    assert ext_session.read()[0].startswith("CompactionSummaryMessage")
+    assert "assistant" not in ext_session.read()[:1]
     assert len([text for text in notes if text.startswith("An extension's compaction was ignored: ")]) == 1

@@ -21,11 +21,11 @@ from app.providers.errors import retry_after_ms
 from app.sessions.session_library import latest, list_sessions, session_folder
 from app.sessions.session_log import SessionLog
 from app.values.codec import encode
-from tests.engine.stage import Play
-from tests.hostile.staging import MODEL, called, model_at, run, settings, spoken
+from tests.engine.scripted_session import ScriptedSession
+from tests.hostile.setups import MODEL, answer_body, run, tool_call_body, use_model_at, write_user_settings
 from tests.providers.loopback import Received, Reply, loopback
 from tests.providers.test_signin import json_reply, pkce
-from tests.sessions.say import answer, say
+from tests.sessions.make_entries import assistant_entry, user_entry
 
 DAY = 86_400
 JUMPS = [-DAY, DAY, -20 * 365 * DAY, 50 * 365 * DAY]
@@ -71,12 +71,14 @@ async def test_a_run_goes_on_as_if_the_clock_had_not_been_set(tmp_path: Path, cl
         return made
 
     async with loopback() as server:
-        model_at(server)
-        settings(retry={"enabled": True, "baseDelayMs": 50})
+        use_model_at(server)
+        write_user_settings(retry={"enabled": True, "baseDelayMs": 50})
         server.reply(
             setting_the_clock(jump, Reply(status=503, headers={"retry-after-ms": "300"})),
-            setting_the_clock(0, Reply(body=called("bash", command=f"sleep 0.3; echo {jump} > '{clock}'"))),
-            Reply(body=spoken("done")),
+            setting_the_clock(
+                0, Reply(body=tool_call_body("bash", command=f"sleep 0.3; echo {jump} > '{clock}'"))
+            ),
+            Reply(body=answer_body("done")),
         )
         sessions = ("--session-dir", str(tmp_path / "s"))
         begun = time.monotonic()
@@ -91,7 +93,7 @@ async def test_a_run_goes_on_as_if_the_clock_had_not_been_set(tmp_path: Path, cl
         (result,) = (line for line in lines(out, "tool_execution_end"))
         assert 0.3 <= result["result"]["details"]["seconds"] <= took
         clock.write_text("0")
-        server.reply(Reply(body=spoken("again")))
+        server.reply(Reply(body=answer_body("again")))
         code, out, err = await run(*PROGRAM, *MODEL, *sessions, "--continue", "-p", "more", cwd=tmp_path)
         assert (code, out, err) == (0, "again\n", "")
         messages = server.requests[-1].json["messages"]
@@ -106,8 +108,8 @@ async def test_a_run_goes_on_as_if_the_clock_had_not_been_set(tmp_path: Path, cl
 
 def a_session(root: Path, cwd: Path, words: str, written: float) -> Path:
     log = SessionLog.create(session_folder(root, cwd), cwd)
-    log.append(say(words))
-    log.append(answer("yes"))
+    log.append(user_entry(words))
+    log.append(assistant_entry("yes"))
     log.close()
     assert log.path is not None
     milliseconds = str(round(written * 1000))
@@ -173,8 +175,8 @@ async def test_a_token_that_a_clock_keeps_alive_is_fresh_after_the_server_refuse
 async def test_an_answer_of_401_makes_the_next_request_ask_for_a_fresh_token(tmp_path: Path):
     async with loopback() as server:
         folder = Path(os.environ["BAYOU_AGENT_DIR"])
-        model_at(server, apiKey=None)
-        settings(retry={"enabled": False})
+        use_model_at(server, apiKey=None)
+        write_user_settings(retry={"enabled": False})
         entry = {"type": "oauth", "access": "old", "refresh": "r", "expires": (time.time() + DAY) * 1000}
         (folder / "auth.json").write_text(json.dumps({"mine": entry}))
         (folder / "auth.json").chmod(0o600)
@@ -206,13 +208,13 @@ async def test_a_token_of_google_ends_by_whichever_clock_says_so(
 
 
 async def test_the_tree_keeps_the_order_in_which_it_was_written(tmp_path: Path):
-    play = Play(tmp_path, scripted.say("one"))
-    await play.prompt("first")
-    log = play.session.log
+    harness = ScriptedSession(tmp_path, scripted.say("one"))
+    await harness.prompt("first")
+    log = harness.session.log
     root = log.entries[0].id
     for words, stamp in (("written first", "2030"), ("written last", "2020")):
         log.move_leaf(root)
-        log.append(msgspec.structs.replace(say(words), timestamp=f"{stamp}-01-01T00:00:00.000Z"))
-    (top,) = json.loads(encode(await get_tree(play.session)))["tree"]
+        log.append(msgspec.structs.replace(user_entry(words), timestamp=f"{stamp}-01-01T00:00:00.000Z"))
+    (top,) = json.loads(encode(await get_tree(harness.session)))["tree"]
     told = json.dumps(top["children"])
     assert told.index("written first") < told.index("written last")

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.hostile.staging import MODEL, model_at, piece
+from tests.hostile.setups import MODEL, piece, use_model_at
 from tests.modes.processes import lines_until, put, start
 from tests.providers.loopback import Reply, loopback, sse
-from tests.tools.conftest import Hands
+from tests.tools.conftest import ToolCaller
 from tools.workspace import Workspace
 
 TRIES = 4
@@ -22,7 +22,7 @@ TRIES = 4
 async def test_sigterm_ends_rpc_in_less_than_three_tenths_of_a_second(tmp_path: Path, what: str):
     taken: list[float] = []
     async with loopback() as server:
-        model_at(server)
+        use_model_at(server)
         server.reply(Reply(body=(sse(piece("I begin.")),), then_hang=True))
         for _ in range(TRIES):
             process = await start(tmp_path, *MODEL, "--no-session")
@@ -44,7 +44,7 @@ async def test_sigterm_ends_rpc_in_less_than_three_tenths_of_a_second(tmp_path: 
 
 async def test_a_hundred_commands_at_once_cost_little_more_than_their_shells(tmp_path: Path):
     workspace = Workspace(tmp_path)
-    hands = Hands(workspace)
+    hands = ToolCaller(workspace)
     await hands("bash", command="true")
     ratios: list[float] = []
     for _ in range(TRIES):

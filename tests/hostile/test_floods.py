@@ -5,10 +5,18 @@ from pathlib import Path
 
 from app.sessions.old_outputs import drop_old_outputs
 from app.sessions.session_log import SessionLog
-from tests.hostile.staging import BAYOU, MODEL, called, model_at, run, settings, spoken
+from tests.hostile.setups import (
+    BAYOU,
+    MODEL,
+    answer_body,
+    run,
+    tool_call_body,
+    use_model_at,
+    write_user_settings,
+)
 from tests.providers.loopback import Received, Reply, loopback
-from tests.sessions.say import say
-from tests.tools.conftest import Hands
+from tests.sessions.make_entries import user_entry
+from tests.tools.conftest import ToolCaller
 from tools.files.artifacts import Artifacts
 from tools.running.shell import ShellSettings
 from tools.workspace import Workspace
@@ -20,18 +28,18 @@ async def answer_to(command: str, folder: Path) -> str:
 
     def end(received: Received) -> Reply:
         told.append(received.json["messages"][-1]["content"])
-        return Reply(body=spoken("I see."))
+        return Reply(body=answer_body("I see."))
 
     async with loopback() as server:
-        model_at(server)
-        server.reply(Reply(body=called("bash", command=command)), end)
+        use_model_at(server)
+        server.reply(Reply(body=tool_call_body("bash", command=command)), end)
         code, out, _ = await run(*BAYOU, *MODEL, "-p", "Flood it", cwd=folder)
     assert (code, out) == (0, "I see.\n")
     return told[0]
 
 
 async def test_a_command_that_names_no_limit_has_one_which_says_so(tmp_path: Path):
-    settings(bash={"defaultTimeoutSeconds": 2})
+    write_user_settings(bash={"defaultTimeoutSeconds": 2})
     told = await answer_to("yes; exec sleep 60", tmp_path)
     assert "Command timed out after 2 second" in told
     assert "That is the usual limit." in told and "background: true" in told
@@ -51,7 +59,7 @@ def test_the_usual_limit_is_ten_minutes():
 
 async def test_the_limit_is_lifted_from_what_a_person_sends_to_the_background(tmp_path: Path):
     workspace = Workspace(tmp_path, shell=lambda: ShellSettings(default_timeout=1))
-    hands = Hands(workspace)
+    hands = ToolCaller(workspace)
 
     class Jobs:
         is_waited_for = False
@@ -73,7 +81,7 @@ async def test_the_limit_is_lifted_from_what_a_person_sends_to_the_background(tm
 async def test_one_session_keeps_its_newest_outputs_within_its_limit(tmp_path: Path):
     artifacts = Artifacts(tmp_path / "s.artifacts", command_bytes=1_000_000, session_bytes=3_000_000)
     workspace = Workspace(tmp_path, artifacts=artifacts)
-    hands = Hands(workspace)
+    hands = ToolCaller(workspace)
     for number in range(8):
         assert "Full output: " in await hands.text(
             "bash", command=f"head -c 900000 /dev/zero | tr '\\0' {number}"
@@ -90,7 +98,7 @@ def test_outputs_of_old_sessions_go_first_and_those_of_open_ones_never(tmp_path:
     logs: list[SessionLog] = []
     for number in range(5):
         log = SessionLog.create(tmp_path / "project", tmp_path)
-        log.append(say("hello"))
+        log.append(user_entry("hello"))
         assert log.path is not None
         folder = log.path.with_suffix(".artifacts")
         folder.mkdir()
@@ -111,7 +119,7 @@ async def test_room_is_made_before_the_first_output_of_a_session(tmp_path: Path)
     workspace = Workspace(
         tmp_path, artifacts=Artifacts(tmp_path / "s", before_first=lambda: asked.append(True))
     )
-    hands = Hands(workspace)
+    hands = ToolCaller(workspace)
     await hands("bash", command="echo short")
     assert asked == []
     for _ in range(2):

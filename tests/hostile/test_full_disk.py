@@ -12,8 +12,17 @@ from app.engine.agent_runner import AgentRunner
 from app.engine.models.model_requests import ModelRequests
 from app.providers.scripted import say
 from app.values.events import MessageEnd, MessageStart, Notice
-from tests.engine.stage import Play, kinds
-from tests.hostile.staging import BAYOU, LIMITED, MODEL, called, model_at, run, small_disk, spoken
+from tests.engine.scripted_session import ScriptedSession, kinds
+from tests.hostile.setups import (
+    BAYOU,
+    LIMITED,
+    MODEL,
+    answer_body,
+    run,
+    small_disk,
+    tool_call_body,
+    use_model_at,
+)
 from tests.modes.processes import RPC, lines_until, put, start
 from tests.providers.loopback import Loopback, Received, Reply, loopback
 
@@ -23,11 +32,11 @@ ANSWER = "The answer that must not be lost. " * 400
 @pytest.fixture
 async def server():
     async with loopback() as running:
-        model_at(running)
+        use_model_at(running)
         yield running
 
 
-def answers_once_full(fill, body: bytes = spoken(ANSWER)):
+def answers_once_full(fill, body: bytes = answer_body(ANSWER)):
     def answer(received: Received) -> Reply:
         fill()
         return Reply(body=body)
@@ -75,7 +84,7 @@ async def test_a_printed_answer_is_printed_all_the_same_and_the_end_tells_which_
 
 @pytest.mark.parametrize("mode", ["-p", "--mode=json"])
 async def test_the_same_where_files_may_not_grow(server: Loopback, tmp_path: Path, mode: str):
-    server.reply(Reply(body=spoken("x" * 100_000)))
+    server.reply(Reply(body=answer_body("x" * 100_000)))
     code, out, err = await run(
         sys.executable, "-c", LIMITED, "40000", *BAYOU, *MODEL, mode, "Say it", cwd=tmp_path
     )
@@ -105,7 +114,7 @@ async def test_rpc_ends_what_it_began_and_goes_on_when_there_is_room(server: Loo
         kept = (await lines_until(process, command="get_messages"))[-1]["data"]["messages"]
         assert kept[-1]["content"][0]["text"] == ANSWER
         disk.make_room()
-        server.reply(Reply(body=spoken("More.")))
+        server.reply(Reply(body=answer_body("More.")))
         put(process, type="prompt", message="Go on")
         await lines_until(process, type="agent_settled")
         assert texts(entries_of(disk.place)) == ["Say it", ANSWER, "Go on", "More."]
@@ -115,7 +124,7 @@ async def test_rpc_ends_what_it_began_and_goes_on_when_there_is_room(server: Loo
 
 
 async def test_a_limit_on_files_is_no_other_and_can_be_lifted(server: Loopback, tmp_path: Path):
-    server.reply(Reply(body=spoken("x" * 100_000)))
+    server.reply(Reply(body=answer_body("x" * 100_000)))
     command = (sys.executable, "-c", LIMITED, "40000", *RPC)
     process = await start(tmp_path, *MODEL, "--session-dir", str(tmp_path / "here"), command=command)
     put(process, type="prompt", message="Say it")
@@ -130,7 +139,9 @@ async def test_a_limit_on_files_is_no_other_and_can_be_lifted(server: Loopback, 
 
 async def test_no_tool_runs_once_nothing_can_be_recorded(server: Loopback, tmp_path: Path):
     with small_disk(tmp_path / "disk") as disk:
-        server.reply(answers_once_full(disk.fill, called("bash", command="touch it-ran # " + "x" * 9000)))
+        server.reply(
+            answers_once_full(disk.fill, tool_call_body("bash", command="touch it-ran # " + "x" * 9000))
+        )
         code, _, err = await run(
             *BAYOU, *MODEL, "--session-dir", str(disk.place), "-p", "Do it", cwd=tmp_path
         )
@@ -142,7 +153,7 @@ async def test_no_tool_runs_once_nothing_can_be_recorded(server: Loopback, tmp_p
 async def test_a_full_disk_from_the_beginning_costs_no_answer_either(server: Loopback, tmp_path: Path):
     with small_disk(tmp_path / "disk") as disk:
         disk.fill()
-        server.reply(Reply(body=spoken(ANSWER)))
+        server.reply(Reply(body=answer_body(ANSWER)))
         code, out, err = await run(
             *BAYOU, *MODEL, "--session-dir", str(disk.place / "s"), "-p", "Say it", cwd=tmp_path
         )
@@ -152,7 +163,7 @@ async def test_a_full_disk_from_the_beginning_costs_no_answer_either(server: Loo
 
 @pytest.mark.parametrize("mode", ["-p", "--mode=json"])
 async def test_standard_output_on_a_full_disk_is_told(server: Loopback, tmp_path: Path, mode: str):
-    server.reply(Reply(body=spoken(ANSWER)))
+    server.reply(Reply(body=answer_body(ANSWER)))
     with Path("/dev/full").open("wb") as full:  # noqa: ASYNC230  (a device)
         code, _, err = await run(*BAYOU, *MODEL, mode, "Say it", cwd=tmp_path, stdout=full)
     assert code == 1
@@ -168,11 +179,11 @@ async def test_whatever_fails_in_a_run_what_was_begun_is_ended(
     def broken(*_: object) -> None:
         raise RuntimeError("a fault of our own")
 
-    play = Play(tmp_path, say("an answer"))
+    harness = ScriptedSession(tmp_path, say("an answer"))
     monkeypatch.setattr(owner, part, broken)
-    await play.prompt("go")
-    assert len(play.all(MessageStart)) == len(play.all(MessageEnd))
-    assert kinds(play.events)[-2:] == ["agent_end", "agent_settled"]
-    assert [notice.text for notice in play.all(Notice)] == [
+    await harness.prompt("go")
+    assert len(harness.all(MessageStart)) == len(harness.all(MessageEnd))
+    assert kinds(harness.events)[-2:] == ["agent_end", "agent_settled"]
+    assert [notice.text for notice in harness.all(Notice)] == [
         "The run ended early: RuntimeError: a fault of our own. Finished work is kept; send a prompt to continue."
     ]

@@ -32,9 +32,9 @@ from tests.conftest import OUTSIDE
 from tests.hostile.fuzzing import keep, kept, mutations, seeds_of
 from tests.modes.test_rpc_fuzz import Dialogue
 from tests.providers.loopback import Reply, loopback
-from tests.providers.wires import ANSWERS, ask, model_for
-from tests.sessions.say import answer, result, say
-from tests.tools.conftest import HARMFUL, Hands
+from tests.providers.wire_formats import ANSWERS, ask, model_for
+from tests.sessions.make_entries import assistant_entry, tool_result_entry, user_entry
+from tests.tools.conftest import HARMFUL, ToolCaller
 from tools.base import ToolError
 from tools.git.config import read_configuration
 from tools.workspace import Workspace
@@ -60,7 +60,13 @@ def try_all(subject: str, sound: list[bytes], is_new: bool, attempt: Callable[[b
 
 def a_session(folder: Path) -> bytes:
     log = SessionLog.create(folder, folder)
-    for entry in (say("hello"), answer("one", "a", "b"), result("b"), result("a"), answer("done")):
+    for entry in (
+        user_entry("hello"),
+        assistant_entry("one", "a", "b"),
+        tool_result_entry("b"),
+        tool_result_entry("a"),
+        assistant_entry("done"),
+    ):
         log.append(entry)
     log.set_label(log.entries[0].id, "start")
     log.rename("a name")
@@ -81,7 +87,7 @@ def test_session_files(tmp_path: Path, is_new: bool):
                 assert path.read_bytes() == data
                 return
             log.project()
-            added = log.append(say("more"))
+            added = log.append(user_entry("more"))
             kinds = [
                 type(entry) for entry in log.entries
             ]  # an entry whose id is damaged gets another each time
@@ -231,7 +237,7 @@ async def test_tool_arguments(tmp_path: Path, is_new: bool):
     (tmp_path / "in" / "deep").mkdir(parents=True)
     project = tmp_path / "in" / "deep" / "project"
     project.mkdir()
-    hands = Hands(Workspace(project))
+    hands = ToolCaller(Workspace(project))
     for data in cases("arguments", [json.dumps(call).encode() for call in CALLS], is_new):
         (project / "a.txt").write_text("one\n" * 20)
         try:

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from tests.hostile.staging import BAYOU, run, settings, spoken
+from tests.hostile.setups import BAYOU, answer_body, run, write_user_settings
 
 VENDOR = {"OPENAI_API_KEY": "key-of-the-environment"}
 STORED = {"openai": {"type": "api_key", "key": "key-that-is-stored"}}
@@ -49,7 +49,7 @@ async def went() -> AsyncIterator[list[Went]]:
         seen.append(Went(f"{method} {target}", headers))
         if method != "CONNECT":
             await reader.readexactly(int(headers.get("content-length", 0)))
-            body = spoken("Hello")
+            body = answer_body("Hello")
             writer.write(
                 b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: %d\r\n\r\n"
                 % len(body)
@@ -61,7 +61,9 @@ async def went() -> AsyncIterator[list[Went]]:
         writer.close()
 
     proxy = await asyncio.start_server(answer, "127.0.0.1", 0)
-    settings(httpProxy=f"http://127.0.0.1:{proxy.sockets[0].getsockname()[1]}", retry={"enabled": False})
+    write_user_settings(
+        httpProxy=f"http://127.0.0.1:{proxy.sockets[0].getsockname()[1]}", retry={"enabled": False}
+    )
     yield seen
     proxy.close()
 
@@ -124,7 +126,7 @@ async def test_models_json(way: str, went: list[Went], tmp_path: Path):
 async def test_settings_that_name_the_model(went: list[Went], tmp_path: Path):
     write("models.json", {"providers": WAYS["a provider of models.json"]})
     kept = json.loads((Path(os.environ["BAYOU_AGENT_DIR"]) / "settings.json").read_text())
-    settings(**kept, defaultProvider="mine", defaultModel="m")
+    write_user_settings(**kept, defaultProvider="mine", defaultModel="m")
     code, _, err = await asked(tmp_path)
     assert code == 0, err
     assert keys(went) == {("mine.test", "mine-key")}

@@ -14,7 +14,15 @@ import pytest
 from app.assembly.crash_report import report_crash
 from app.providers.key_values import CredentialError
 from app.providers.signin.pkce import RedirectServer, code_of
-from tests.hostile.staging import BAYOU, MODEL, called, model_at, run, settings, spoken
+from tests.hostile.setups import (
+    BAYOU,
+    MODEL,
+    answer_body,
+    run,
+    tool_call_body,
+    use_model_at,
+    write_user_settings,
+)
 from tests.masking.examples import SHAPED, random_text
 from tests.providers.loopback import Reply, loopback
 
@@ -36,8 +44,8 @@ def mode(path: Path) -> int:
 @pytest.mark.parametrize("api", APIS)
 async def test_a_redirect_to_another_server_takes_no_key_along(api: str, status: int, tmp_path: Path):
     async with loopback() as elsewhere, loopback() as server:
-        settings(retry={"enabled": False})
-        model_at(server, api)
+        write_user_settings(retry={"enabled": False})
+        use_model_at(server, api)
         elsewhere.reply(Reply(status=400, body=b"no"))
         server.reply(Reply(status=status, headers={"Location": f"{elsewhere.url}/taken"}))
         await run(*BAYOU, *MODEL, "-p", "Say it", cwd=tmp_path)
@@ -68,8 +76,8 @@ ECHOES = {
 @pytest.mark.parametrize("echo", ECHOES)
 async def test_an_echo_of_the_key_in_an_error_stays_masked(echo: str, tmp_path: Path):
     async with loopback() as server:
-        settings(retry={"enabled": False})
-        model_at(server, apiKey=ECHOED, headers={"X-Api-Key": HEADER})
+        write_user_settings(retry={"enabled": False})
+        use_model_at(server, apiKey=ECHOED, headers={"X-Api-Key": HEADER})
         server.reply(ECHOES[echo])
         code, out, err = await run(*BAYOU, *MODEL, "--mode", "json", "-p", "Say it", cwd=tmp_path)
     assert code == 6 and "Wrong:" in out + err
@@ -93,8 +101,8 @@ async def test_keys_in_files_for_the_model_are_masked_in_every_request(tmp_path:
         f"Inner. The service takes {named}, it greets with {plain}.\n"
     )
     async with loopback() as server:
-        settings(retry={"enabled": False})
-        model_at(server)
+        write_user_settings(retry={"enabled": False})
+        use_model_at(server)
         for folder, name, text in (
             ("rules", "style.md", f"---\nalwaysApply: true\n---\nA rule with {shaped}.\n"),
             (
@@ -107,7 +115,9 @@ async def test_keys_in_files_for_the_model_are_masked_in_every_request(tmp_path:
         ):
             (agent / folder).mkdir(parents=True, exist_ok=True)
             (agent / folder / name).write_text(text)
-        server.reply(Reply(body=called("read", path="AGENTS.md")), Reply(body=spoken("an answer")))
+        server.reply(
+            Reply(body=tool_call_body("read", path="AGENTS.md")), Reply(body=answer_body("an answer"))
+        )
         code, _, err = await run(*BAYOU, *MODEL, "-p", "/hello", cwd=project / "inner")
     assert code == 0, err
     bodies = [request.body.decode() for request in server.requests]
@@ -127,12 +137,12 @@ async def test_what_is_called_no_secret_goes_through_from_files_for_the_model(tm
     shaped = SHAPED["github-token"]
     (tmp_path / "AGENTS.md").write_text(f"Deploy with {shaped}.\n")
     async with loopback() as server:
-        settings(retry={"enabled": False})
-        model_at(server)
-        server.reply(Reply(body=spoken("an answer")))
+        write_user_settings(retry={"enabled": False})
+        use_model_at(server)
+        server.reply(Reply(body=answer_body("an answer")))
         await run(*BAYOU, *MODEL, "-p", "one", cwd=tmp_path)
         digest = server.requests[0].body.decode().partition("[secret:github-token:")[2].partition("]")[0]
-        settings(retry={"enabled": False}, secrets={"ignore": [digest]})
+        write_user_settings(retry={"enabled": False}, secrets={"ignore": [digest]})
         await run(*BAYOU, *MODEL, "-p", "two", cwd=tmp_path)
     assert shaped not in server.requests[0].body.decode()
     assert shaped in server.requests[1].body.decode()
@@ -169,8 +179,8 @@ def test_an_address_without_a_state_signs_nobody_in():
 
 async def test_stored_keys_that_others_can_read_are_tightened_and_told(tmp_path: Path):
     async with loopback() as server:
-        model_at(server)
-        server.reply(Reply(body=spoken("an answer")))
+        use_model_at(server)
+        server.reply(Reply(body=answer_body("an answer")))
         file = Path(os.environ["BAYOU_AGENT_DIR"]) / "auth.json"
         file.write_text('{"mine": {"type": "api_key", "key": "k"}}')
         file.chmod(0o644)
@@ -183,8 +193,8 @@ async def test_stored_keys_that_others_can_read_are_tightened_and_told(tmp_path:
 
 async def test_sessions_exports_and_crash_reports_are_for_their_person_alone(tmp_path: Path):
     async with loopback() as server:
-        model_at(server)
-        server.reply(Reply(body=spoken("an answer")))
+        use_model_at(server)
+        server.reply(Reply(body=answer_body("an answer")))
         await run(*BAYOU, *MODEL, "--session-dir", str(tmp_path / "s"), "-p", "Say it", cwd=tmp_path)
     (session,) = (tmp_path / "s").glob("*.jsonl")
     assert mode(session) == 0o600

@@ -10,7 +10,7 @@ import pytest
 from app.extensions.run_program import run_program
 from tests.modes.processes import RPC, lines_until, put, start
 from tests.support.terminals import terminal
-from tests.tools.conftest import Hands
+from tests.tools.conftest import ToolCaller
 from tools.running.browser import open_page
 from tools.running.shell import ShellSettings
 from tools.running.user_shell.user_commands import run_user_command
@@ -37,8 +37,8 @@ def workspace(tmp_path: Path):
 
 
 @pytest.fixture
-def hands(workspace: Workspace) -> Hands:
-    return Hands(workspace)
+def hands(workspace: Workspace) -> ToolCaller:
+    return ToolCaller(workspace)
 
 
 async def told_by(process: asyncio.subprocess.Process, command: str) -> str:
@@ -122,7 +122,7 @@ ORDINARY_VARIABLES = {
 
 @pytest.mark.parametrize("name", SECRETS)
 async def test_what_looks_like_a_secret_is_not_in_the_environment_of_commands(
-    name: str, hands: Hands, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+    name: str, hands: ToolCaller, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setenv(name, SECRETS[name])
     assert SECRETS[name].split("\n")[0] not in await hands.text("bash", command="env")
@@ -137,7 +137,7 @@ def test_ordinary_variables_go_on_as_they_are(name: str):
 
 
 async def test_the_result_of_a_command_that_missed_a_variable_says_so(
-    hands: Hands, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+    hands: ToolCaller, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setenv("GITHUB_TOKEN", KEY)
     monkeypatch.setenv("STRIPE_KEY", KEY)

@@ -8,8 +8,8 @@ import pytest
 from app.providers.scripted import say
 from app.sessions.entry_tree import SessionTree
 from app.values.entries import CompactionEntry
-from tests.engine.stage import Play
-from tests.hostile.staging import BAYOU, MODEL, ending, model_at, piece, run
+from tests.engine.scripted_session import ScriptedSession
+from tests.hostile.setups import BAYOU, MODEL, ending, piece, run, use_model_at
 from tests.providers.loopback import Reply, loopback, sse
 
 MEGABYTES = 100
@@ -30,7 +30,7 @@ async def test_an_answer_of_a_hundred_megabytes_takes_less_than_four_times_its_s
 ):
     text = words * (100_000 // len(words.encode()))
     async with loopback() as server:
-        model_at(server, models=[{"id": "m", "contextWindow": 10**9}])
+        use_model_at(server, models=[{"id": "m", "contextWindow": 10**9}])
         small, large = (
             Reply(body=sse(piece("small"), ending(), done=True)),
             Reply(body=(*[sse(piece(text))] * (MEGABYTES * 10), sse(ending(), done=True))),
@@ -61,14 +61,14 @@ async def test_the_thousandth_summary_looks_at_no_more_entries_than_the_tenth(
             yield place
 
     monkeypatch.setattr(SessionTree, "_upwards", counted)
-    play = Play(tmp_path, *[say("word " * 400)] * 1000, context_window=5000)
-    play.effective_settings.set("compaction.reserveTokens", 1500)
-    play.effective_settings.set("compaction.keepRecentTokens", 600)
+    harness = ScriptedSession(tmp_path, *[say("word " * 400)] * 1000, context_window=5000)
+    harness.effective_settings.set("compaction.reserveTokens", 1500)
+    harness.effective_settings.set("compaction.keepRecentTokens", 600)
     costs: list[int] = []
     for _ in range(120):
         steps = 0
-        await play.prompt("please " + "tell me more " * 200)
+        await harness.prompt("please " + "tell me more " * 200)
         costs.append(steps)
-    entries = play.session.log.entries
+    entries = harness.session.log.entries
     assert sum(isinstance(entry, CompactionEntry) for entry in entries) >= 50
     assert max(costs[-20:]) <= max(costs[20:40])

@@ -10,11 +10,11 @@ import pytest
 from app.resources.paths import Paths
 from app.resources.trust.project_trust import forget_answer, store_answer, trust_question_for
 from app.values.user_errors import FileError
-from tests.hostile.staging import BAYOU, MODEL, model_at, piece, run, settings, spoken
+from tests.hostile.setups import BAYOU, MODEL, answer_body, piece, run, use_model_at, write_user_settings
 from tests.modes.processes import RPC, put, start
 from tests.providers.loopback import Loopback, Reply, loopback, sse
 from tests.support.terminals import terminal
-from tests.tools.conftest import Hands
+from tests.tools.conftest import ToolCaller
 from tools.workspace import Workspace
 
 DIGITS = "9" * 5000
@@ -24,9 +24,9 @@ JSON = {"Content-Type": "application/json"}
 @pytest.fixture
 async def server():
     async with loopback() as running:
-        model_at(running)
-        settings(retry={"enabled": False})
-        running.reply(Reply(body=spoken("an answer")))
+        use_model_at(running)
+        write_user_settings(retry={"enabled": False})
+        running.reply(Reply(body=answer_body("an answer")))
         yield running
 
 
@@ -154,7 +154,7 @@ async def test_a_named_pipe_is_read_if_somebody_writes_into_it(server: Loopback,
 @pytest.mark.parametrize("tool", ["read", "write", "edit", "grep", "find"])
 async def test_tools_do_not_wait_for_pipes(tmp_path: Path, tool: str):
     os.mkfifo(tmp_path / "pipe")
-    hands = Hands(Workspace(tmp_path))
+    hands = ToolCaller(Workspace(tmp_path))
     more = {"write": {"content": "x"}, "edit": {"oldText": "a", "newText": "b"}, "grep": {"pattern": "x"},
             "find": {"pattern": "*"}}.get(tool, {})  # fmt: skip
     assert "pipe" in await hands.error(tool, path="pipe", **more)

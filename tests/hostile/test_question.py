@@ -12,7 +12,7 @@ from app.tui.features.extensions.feature import TRUST
 from app.tui.features.extensions.trust_screen import GRACE_SECONDS, TrustScreen
 from tests.hostile.conftest import Put
 from tests.support.terminals import terminal
-from tests.tui.stage import make_app, say_yes
+from tests.tui.scripted_app import accept_trust, make_app
 from tools.text import reveal_hidden_characters
 from widgets.lists.rows import ListRow
 from widgets.screens.preview import PreviewPart, PreviewText
@@ -179,7 +179,7 @@ async def test_what_changes_while_it_is_read_is_not_trusted(tmp_path: Path, put:
             while not isinstance(app.screen, TrustScreen):
                 await pilot.pause()
         settings.write_text('{"interruptMode": "immediate", "shellCommandPrefix": "touch /tmp/x;"}')
-        await say_yes(app, pilot)
+        await accept_trust(app, pilot)
         async with app.settling(pilot):
             while "The folder changed while you were reading" not in app.screen_text:
                 await pilot.pause()

@@ -9,13 +9,23 @@ from pathlib import Path
 
 import pytest
 
-from tests.engine.stage import Play
-from tests.hostile.staging import BAYOU, MODEL, called, ending, model_at, piece, run, settings, spoken
+from tests.engine.scripted_session import ScriptedSession
+from tests.hostile.setups import (
+    BAYOU,
+    MODEL,
+    answer_body,
+    ending,
+    piece,
+    run,
+    tool_call_body,
+    use_model_at,
+    write_user_settings,
+)
 from tests.modes.processes import RPC, lines_until, put, start
 from tests.providers.loopback import Received, Reply, loopback, sse
 from tests.support import terminals
 from tests.support.terminals import terminal
-from tests.tools.conftest import Hands
+from tests.tools.conftest import ToolCaller
 from tools.builtin import find
 from tools.workspace import Workspace
 
@@ -64,9 +74,9 @@ def test_the_full_screen_runs_reads_completes_and_lists_in_400_megabytes(tmp_pat
 async def test_a_run_with_a_command_and_a_long_answer_in_400_megabytes(tmp_path: Path, mode: str):
     text = ("lorem ipsum dolor sit amet " * 4000)[:100_000]
     async with loopback() as server:
-        model_at(server, models=[{"id": "m", "contextWindow": 10**9}])
+        use_model_at(server, models=[{"id": "m", "contextWindow": 10**9}])
         server.reply(
-            Reply(body=called("bash", command="seq 100000")),
+            Reply(body=tool_call_body("bash", command="seq 100000")),
             Reply(body=(*[sse(piece(text))] * 300, sse(ending(), done=True))),
         )
         with (tmp_path / "out").open("wb") as out:
@@ -81,9 +91,9 @@ async def test_an_answer_for_which_there_is_no_memory_is_told_in_words(tmp_path:
     def too_long(*_: object) -> str:
         raise MemoryError
 
-    play = Play(tmp_path, too_long)  # pyright: ignore[reportArgumentType]
-    await play.prompt("go on for ever")
-    answer = play.session.last_answer
+    harness = ScriptedSession(tmp_path, too_long)  # pyright: ignore[reportArgumentType]
+    await harness.prompt("go on for ever")
+    answer = harness.session.last_answer
     assert answer is not None and "not enough memory" in (answer.error_message or "")
 
 
@@ -99,7 +109,7 @@ async def test_of_many_files_that_match_the_newest_are_named_and_all_counted(
         path.parent.mkdir(exist_ok=True)
         path.write_text("")
         os.utime(path, (1e9 + number * 7919 % 200, 1e9 + number * 7919 % 200))
-    text = await Hands(Workspace(tmp_path)).text("find", pattern="*.txt", limit=5)
+    text = await ToolCaller(Workspace(tmp_path)).text("find", pattern="*.txt", limit=5)
     newest = sorted(range(200), key=lambda number: -(number * 7919 % 200))[:5]
     assert text.split("\n\n")[0].split() == [f"{number % 7}/{number}.txt" for number in newest]
     assert "(200 found)" in text
@@ -143,7 +153,7 @@ def test_completing_among_a_million_files(million: Path, monkeypatch: pytest.Mon
 
 @pytest.mark.long
 async def test_searching_a_million_files(million: Path):
-    hands = Hands(Workspace(million))
+    hands = ToolCaller(Workspace(million))
     assert (await hands.text("find", pattern="needle*")) == "pkg77/needle.txt"
     found = await hands.text("find", pattern="**/*.py")
     assert "1000 results limit reached (1,000,000 found)" in found
@@ -160,12 +170,12 @@ async def test_searching_a_million_files(million: Path):
 async def test_turns_cost_the_same_and_keep_what_was_said_and_no_more(tmp_path: Path, turns: int):
     """A window that is summarised again and again, as it is in sessions of that length."""
     async with loopback() as server:
-        model_at(server, models=[{"id": "m", "contextWindow": 6000}])
-        settings(compaction={"reserveTokens": 1500, "keepRecentTokens": 1000})
+        use_model_at(server, models=[{"id": "m", "contextWindow": 6000}])
+        write_user_settings(compaction={"reserveTokens": 1500, "keepRecentTokens": 1000})
 
         def answering(received: Received) -> Reply:
             server.requests.clear()
-            return Reply(body=spoken("an answer of some words " * 4))
+            return Reply(body=answer_body("an answer of some words " * 4))
 
         server.reply(answering)
         folder = tmp_path / "s"

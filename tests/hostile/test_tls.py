@@ -15,9 +15,9 @@ import pytest
 from app.providers.failure_kinds import classify
 from app.providers.senders import client
 from app.providers.senders.client import close_connections
-from tests.hostile.authority import Authority
-from tests.hostile.staging import BAYOU, MODEL, run, settings
-from tests.providers.wires import ANSWERS, ask, model_for, options
+from tests.hostile.certificates import CertificateAuthority
+from tests.hostile.setups import BAYOU, MODEL, run, write_user_settings
+from tests.providers.wire_formats import ANSWERS, ask, model_for, options
 
 API = "openai-completions"
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"
@@ -25,8 +25,8 @@ Talk = Callable[[socket.socket], None]
 
 
 @pytest.fixture(scope="module")
-def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
-    return Authority(tmp_path_factory.mktemp("tls"))
+def authority(tmp_path_factory: pytest.TempPathFactory) -> CertificateAuthority:
+    return CertificateAuthority(tmp_path_factory.mktemp("tls"))
 
 
 @contextmanager
@@ -77,7 +77,9 @@ def encrypted(context: ssl.SSLContext, body: bytes | None = None, *, breaks: boo
     return talk
 
 
-async def told(port: int, authority: Authority | None, host: str = "127.0.0.1", scheme: str = "https"):
+async def told(
+    port: int, authority: CertificateAuthority | None, host: str = "127.0.0.1", scheme: str = "https"
+):
     how = options(ca_bundle=str(authority.file)) if authority else options()
     message = await ask(model_for(API, f"{scheme}://{host}:{port}"), how=how)
     await close_connections()
@@ -93,7 +95,7 @@ def old(context: ssl.SSLContext) -> ssl.SSLContext:
 
 
 def wanting_certificates(
-    context: ssl.SSLContext, authority: Authority, *, is_old: bool = False
+    context: ssl.SSLContext, authority: CertificateAuthority, *, is_old: bool = False
 ) -> ssl.SSLContext:
     context.verify_mode = ssl.CERT_REQUIRED
     context.load_verify_locations(authority.file)
@@ -109,7 +111,7 @@ def with_cipher(context: ssl.SSLContext, cipher: str) -> ssl.SSLContext:
 
 
 PAST, FUTURE = ("20200101000000Z", "20200102000000Z"), ("20900101000000Z", "20910101000000Z")
-CASES: dict[str, tuple[Callable[[Authority], ssl.SSLContext], str]] = {
+CASES: dict[str, tuple[Callable[[CertificateAuthority], ssl.SSLContext], str]] = {
     "expired": (
         lambda one: one.server("old", begins=PAST[0], ends=PAST[1]),
         "certificate has expired. This machine's date is 20",
@@ -144,7 +146,7 @@ CASES: dict[str, tuple[Callable[[Authority], ssl.SSLContext], str]] = {
 
 @pytest.mark.parametrize("name", CASES)
 async def test_what_is_wrong_with_a_server_is_told_in_words_and_not_tried_again(
-    name: str, authority: Authority
+    name: str, authority: CertificateAuthority
 ):
     make, words = CASES[name]
     with answering(encrypted(make(authority))) as port:
@@ -158,14 +160,14 @@ async def test_what_is_wrong_with_a_server_is_told_in_words_and_not_tried_again(
     assert "_" not in text.replace("SSL_CERT_FILE", "") and not classify(message).is_retryable
 
 
-async def test_an_authority_that_nobody_knows(authority: Authority):
+async def test_an_authority_that_nobody_knows(authority: CertificateAuthority):
     with answering(encrypted(authority.server("private"))) as port:
         text = (await told(port, None)).error_message or ""
         assert "unable to get local issuer certificate" in text and "SSL_CERT_FILE" in text
         assert (await told(port, authority)).stop_reason == "toolUse"
 
 
-async def test_plain_http_where_encryption_is_expected(authority: Authority):
+async def test_plain_http_where_encryption_is_expected(authority: CertificateAuthority):
     def talk(line: socket.socket) -> None:
         line.recv(65536)
         line.sendall(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
@@ -175,7 +177,7 @@ async def test_plain_http_where_encryption_is_expected(authority: Authority):
     assert "it does not speak TLS" in (message.error_message or "") and not classify(message).is_retryable
 
 
-async def test_encryption_where_plain_http_is_expected(authority: Authority):
+async def test_encryption_where_plain_http_is_expected(authority: CertificateAuthority):
     with answering(encrypted(authority.server("secure"))) as port:
         message = await told(port, authority, scheme="http")
     assert "If it speaks TLS, its address begins with https://" in (message.error_message or "")
@@ -191,7 +193,7 @@ async def test_encryption_where_plain_http_is_expected(authority: Authority):
 
 
 @pytest.mark.parametrize("sent", [b"", b"\x16\x03\x03\x00\x40"], ids=["at once", "in the first record"])
-async def test_a_line_that_is_cut_while_encryption_begins(sent: bytes, authority: Authority):
+async def test_a_line_that_is_cut_while_encryption_begins(sent: bytes, authority: CertificateAuthority):
     def talk(line: socket.socket) -> None:
         line.recv(65536)
         line.sendall(sent)
@@ -202,7 +204,7 @@ async def test_a_line_that_is_cut_while_encryption_begins(sent: bytes, authority
     assert classify(message).is_retryable
 
 
-async def test_a_line_that_is_cut_below_the_encryption_keeps_what_came(authority: Authority):
+async def test_a_line_that_is_cut_below_the_encryption_keeps_what_came(authority: CertificateAuthority):
     answer = ANSWERS[API]()
     with answering(encrypted(authority.server("cut"), answer[: len(answer) // 2], breaks=True)) as port:
         message = await told(port, authority)
@@ -210,7 +212,7 @@ async def test_a_line_that_is_cut_below_the_encryption_keeps_what_came(authority
 
 
 async def test_a_server_that_begins_to_encrypt_and_never_ends_is_given_up(
-    authority: Authority, monkeypatch: pytest.MonkeyPatch
+    authority: CertificateAuthority, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(client, "CONNECT_SECONDS", 0.3)
     hangs = threading.Event()
@@ -225,9 +227,11 @@ async def test_a_server_that_begins_to_encrypt_and_never_ends_is_given_up(
     assert "timed out" in (message.error_message or "") and classify(message).is_retryable
 
 
-async def test_the_real_program_says_so_and_leaves_the_session_whole(authority: Authority, tmp_path: Path):
+async def test_the_real_program_says_so_and_leaves_the_session_whole(
+    authority: CertificateAuthority, tmp_path: Path
+):
     folder = Path(os.environ["BAYOU_AGENT_DIR"])
-    settings(retry={"enabled": True})
+    write_user_settings(retry={"enabled": True})
     with answering(encrypted(authority.server("gone", begins=PAST[0], ends=PAST[1]))) as port:
         entry = {"baseUrl": f"https://127.0.0.1:{port}", "api": API, "apiKey": "k", "models": [{"id": "m"}]}
         (folder / "models.json").write_text(json.dumps({"providers": {"mine": entry}}))

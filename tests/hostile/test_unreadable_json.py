@@ -27,7 +27,7 @@ from app.tui.prompt.project_history import ProjectHistory
 from app.values.content import Text, Thinking, ToolCall
 from app.values.messages import AssistantMessage, ToolResultMessage, user_message
 from tests.providers.loopback import Reply, loopback
-from tests.providers.wires import context, model_for, options
+from tests.providers.wire_formats import context, model_for, options
 from tools.diagnostics.reading import UnreadableOutput, parse_ruff
 from tools.filemap.map import map_text
 

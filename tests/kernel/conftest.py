@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.tools.conftest import Hands
+from tests.tools.conftest import ToolCaller
 from tools.kernel.settings import KernelSettings
 from tools.workspace import Workspace
 
@@ -20,12 +20,12 @@ def own_python(path: str | None = None) -> Callable[[], KernelSettings]:
     return lambda: KernelSettings(interpreter_choice=counting)
 
 
-def hands_in(folder: Path, path: str | None = None) -> Hands:
-    return Hands(Workspace(folder, kernel_settings=own_python(path)))
+def hands_in(folder: Path, path: str | None = None) -> ToolCaller:
+    return ToolCaller(Workspace(folder, kernel_settings=own_python(path)))
 
 
 @pytest.fixture
-def hands(tmp_path: Path) -> Iterator[Hands]:
+def hands(tmp_path: Path) -> Iterator[ToolCaller]:
     folder = tmp_path / "project"
     folder.mkdir()
     made = hands_in(folder)
@@ -37,7 +37,7 @@ Say = Callable[[str], Awaitable[str]]
 
 
 @pytest.fixture
-def say(hands: Hands) -> Say:
+def say(hands: ToolCaller) -> Say:
     """Returns a function that runs a cell and returns its output."""
 
     async def said(code: str) -> str:

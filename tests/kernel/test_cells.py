@@ -7,7 +7,7 @@ import zlib
 import pytest
 
 from tests.kernel.conftest import Say
-from tests.tools.conftest import Hands
+from tests.tools.conftest import ToolCaller
 from tools.builtin.evaluate import eval_tool
 from tools.results import ImageBlock, ImagePart, MarkdownBlock, TextBlock, TreeBlock
 
@@ -110,7 +110,7 @@ async def test_what_cannot_end_a_kernel_does_not(say: Say) -> None:
     assert await say("exit()") != "" and await say("kept") == "Out: 1"
 
 
-async def test_what_is_not_text_stands_in_its_place(hands: Hands) -> None:
+async def test_what_is_not_text_stands_in_its_place(hands: ToolCaller) -> None:
     code = PICTURE + (
         "class Note:\n    def _repr_markdown_(self): return '**bold**'\n"
         "class Tree:\n    def _repr_json_(self): return {'a': [1, None]}\n"
@@ -137,7 +137,7 @@ async def test_html_is_text_where_there_is_nothing_else(say: Say) -> None:
     assert await say("Told()") == "Out: told"
 
 
-async def test_four_pictures_at_most(hands: Hands) -> None:
+async def test_four_pictures_at_most(hands: ToolCaller) -> None:
     result = await hands("eval", code=PICTURE + "for _ in range(6): display(Picture())")
     assert sum(isinstance(part, ImagePart) for part in result.content) == 4
     assert "2 more pictures not shown" in result.text
@@ -151,7 +151,7 @@ async def test_long_values_are_cut_where_they_are(say: Say) -> None:
     assert "bits>" in await say("10 ** 100_000")
 
 
-async def test_long_output_ends_in_an_artifact_that_cells_can_read(hands: Hands) -> None:
+async def test_long_output_ends_in_an_artifact_that_cells_can_read(hands: ToolCaller) -> None:
     result = await hands("eval", code="for n in range(20_000): print('line', n)\n'end'")
     assert result.text.splitlines()[-2:] == ["Out: 'end'", result.text.splitlines()[-1]]
     assert result.details is not None and result.details["truncation"]["truncatedBy"] == "lines"
@@ -161,7 +161,7 @@ async def test_long_output_ends_in_an_artifact_that_cells_can_read(hands: Hands)
     assert "There is no artifact 99" in (await hands("eval", code="artifact(99)")).text
 
 
-async def test_several_cells_in_the_form_that_others_use(hands: Hands) -> None:
+async def test_several_cells_in_the_form_that_others_use(hands: ToolCaller) -> None:
     code = '===== py:"first" t:15s =====\na = 1\n===== py:"second" =====\nprint(a)\n1 / 0\n===== py =====\nprint(9)'
     result = await hands("eval", code=code)
     assert result.is_error
@@ -174,7 +174,7 @@ async def test_several_cells_in_the_form_that_others_use(hands: Hands) -> None:
     assert "Only Python runs here" in await hands.error("eval", code="===== js =====\nconsole.log(1)")
 
 
-async def test_a_cell_has_a_folder_and_a_new_namespace_when_it_wants(hands: Hands) -> None:
+async def test_a_cell_has_a_folder_and_a_new_namespace_when_it_wants(hands: ToolCaller) -> None:
     (hands.cwd / "sub").mkdir()
     (hands.cwd / "mine.py").write_text("WORD = 'found'\n")
     assert (await hands("eval", code="import mine\nmine.WORD")).text == "Out: 'found'"
@@ -186,7 +186,7 @@ async def test_a_cell_has_a_folder_and_a_new_namespace_when_it_wants(hands: Hand
     assert "does not exist" in await hands.error("eval", code="1", cwd="nowhere")
 
 
-async def test_files_of_the_project_do_not_stand_in_for_the_kernels_own(hands: Hands) -> None:
+async def test_files_of_the_project_do_not_stand_in_for_the_kernels_own(hands: ToolCaller) -> None:
     for name in ("json", "ast", "traceback", "linecache", "signal", "io", "_bayou_link"):
         (hands.cwd / f"{name}.py").write_text("raise RuntimeError('mine')\n")
     assert (await hands("eval", code="1 / 1")).text == "Out: 1.0"

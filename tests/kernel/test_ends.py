@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.kernel.conftest import Say
-from tests.tools.conftest import Hands, until
+from tests.tools.conftest import ToolCaller, until
 from tools.box.policy import Box
 from tools.results import ToolResult
 
@@ -34,7 +34,7 @@ def is_alive(pid: int) -> bool:
     return stat.rsplit(b")", 1)[1].split()[0] != b"Z"
 
 
-async def stopped(hands: Hands, code: str) -> tuple[ToolResult, float]:
+async def stopped(hands: ToolCaller, code: str) -> tuple[ToolResult, float]:
     """What comes of a cell that is stopped once it runs, and how long that took."""
     flag = hands.cwd / "runs"
     running = asyncio.ensure_future(hands("eval", code=f"open({str(flag)!r}, 'w').close()\n{code}"))
@@ -48,7 +48,7 @@ async def stopped(hands: Hands, code: str) -> tuple[ToolResult, float]:
 
 
 @pytest.mark.parametrize("name", INTERRUPTIBLE)
-async def test_an_interrupt_keeps_the_state(hands: Hands, name: str) -> None:
+async def test_an_interrupt_keeps_the_state(hands: ToolCaller, name: str) -> None:
     await hands("eval", code=HELD)
     result, _ = await stopped(hands, INTERRUPTIBLE[name])
     assert result.is_error and result.text.endswith("Interrupted; state kept.")
@@ -59,7 +59,7 @@ async def test_an_interrupt_keeps_the_state(hands: Hands, name: str) -> None:
     "code",
     ["sum(range(10 ** 11))", "while True:\n    try:\n        time.sleep(1)\n    except BaseException: pass"],
 )
-async def test_what_cannot_be_interrupted_is_killed_and_it_is_said(hands: Hands, code: str) -> None:
+async def test_what_cannot_be_interrupted_is_killed_and_it_is_said(hands: ToolCaller, code: str) -> None:
     await hands("eval", code="import time\nkept = 1")
     result, _ = await stopped(hands, code)
     assert result.is_error and result.text.endswith("Killed; state lost.")
@@ -67,7 +67,7 @@ async def test_what_cannot_be_interrupted_is_killed_and_it_is_said(hands: Hands,
     assert after.text == "[The kernel was restarted; its state is gone.]\nOut: False"
 
 
-async def test_a_time_limit_is_an_interrupt(hands: Hands) -> None:
+async def test_a_time_limit_is_an_interrupt(hands: ToolCaller) -> None:
     result = await hands("eval", code="kept = 2\nprint('so far')\nimport time; time.sleep(99)", timeout=0.3)
     assert result.is_error
     assert result.text == "so far\nCommand timed out after 0.3 seconds\nInterrupted; state kept."
@@ -84,7 +84,7 @@ async def test_a_time_limit_is_an_interrupt(hands: Hands) -> None:
     ],
 )
 async def test_a_crash_is_an_error_and_the_next_cell_has_a_new_kernel(
-    hands: Hands, code: str, told: str
+    hands: ToolCaller, code: str, told: str
 ) -> None:
     result = await hands("eval", code=code)
     assert result.is_error and f"The kernel ended by itself ({told}); its state is lost." in result.text
@@ -100,7 +100,7 @@ async def test_a_kernel_without_memory_goes_on(say: Say) -> None:
     assert await say("kept") == "Out: 3"
 
 
-async def test_what_goes_on_behind_the_end_is_told_by_the_next_cell(hands: Hands) -> None:
+async def test_what_goes_on_behind_the_end_is_told_by_the_next_cell(hands: ToolCaller) -> None:
     await hands(
         "eval",
         code="import threading, time\ngo = threading.Event()\n"
@@ -114,7 +114,7 @@ async def test_what_goes_on_behind_the_end_is_told_by_the_next_cell(hands: Hands
     assert result.text == "[printed since the last cell]\nlate\n[this cell]\nnow"
 
 
-async def test_children_that_hold_the_pipe_hold_nothing_up(hands: Hands) -> None:
+async def test_children_that_hold_the_pipe_hold_nothing_up(hands: ToolCaller) -> None:
     result = await hands(
         "eval", code="import subprocess\nchild = subprocess.Popen(['sleep', '77'])\nchild.pid"
     )
@@ -124,7 +124,7 @@ async def test_children_that_hold_the_pipe_hold_nothing_up(hands: Hands) -> None
     await until(lambda: not is_alive(child))
 
 
-async def test_a_fork_that_comes_back_is_not_a_second_kernel(hands: Hands) -> None:
+async def test_a_fork_that_comes_back_is_not_a_second_kernel(hands: ToolCaller) -> None:
     code = (
         "import os\npid = os.fork()\nif pid == 0: print('child')\nelse: os.waitpid(pid, 0); print('parent')"
     )
@@ -141,7 +141,7 @@ print("still here")
 """
 
 
-async def test_a_forged_word_on_stdout_is_output(hands: Hands) -> None:
+async def test_a_forged_word_on_stdout_is_output(hands: ToolCaller) -> None:
     await hands("eval", code="1")
     result = await hands("eval", code=FORGED)
     assert not result.is_error
@@ -152,20 +152,20 @@ async def test_ten_megabytes_of_code(say: Say) -> None:
     assert await say("text = '" + "x" * 10_000_000 + "'\nlen(text)") == "Out: 10000000"
 
 
-async def test_cells_wait_for_each_other_in_the_order_in_which_they_came(hands: Hands) -> None:
+async def test_cells_wait_for_each_other_in_the_order_in_which_they_came(hands: ToolCaller) -> None:
     first = asyncio.ensure_future(hands("eval", code="import time; time.sleep(0.2); seen = ['first']"))
     second = asyncio.ensure_future(hands("eval", code="seen.append('second'); seen"))
     assert (await second).text == "Out: ['first', 'second']"
     await first
 
 
-async def test_the_kernel_ends_with_its_session(hands: Hands) -> None:
+async def test_the_kernel_ends_with_its_session(hands: ToolCaller) -> None:
     pid = int((await hands("eval", code="import os; os.getpid()")).text.removeprefix("Out: "))
     hands.workspace.close()
     await until(lambda: not is_alive(pid))
 
 
-async def test_keys_are_not_in_its_environment(hands: Hands, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_keys_are_not_in_its_environment(hands: ToolCaller, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-of-the-person")
     monkeypatch.setenv("PLAIN_WORD", "seen")
     code = "import os; [os.environ.get(name) for name in ('ANTHROPIC_API_KEY', 'PLAIN_WORD', 'PAGER')]"
@@ -173,7 +173,7 @@ async def test_keys_are_not_in_its_environment(hands: Hands, monkeypatch: pytest
     assert os.environ["ANTHROPIC_API_KEY"]
 
 
-async def test_the_kernel_runs_in_the_box_that_its_calls_are_to_be_in(hands: Hands) -> None:
+async def test_the_kernel_runs_in_the_box_that_its_calls_are_to_be_in(hands: ToolCaller) -> None:
     if hands.workspace.abilities().step == "none":
         pytest.skip("no sandbox can be made here")
     assert (await hands("eval", code="kept = 1\nopen('../outside', 'w').close()")).text == "(no output)"
@@ -210,7 +210,9 @@ for descriptor in range(3, 64):
 @pytest.mark.parametrize(
     "data", [b"hello, are you there?", b"\0\x10\0\0begun", b"\0\0\0\2{x", b'\0\0\0\3"\xff"']
 )
-async def test_a_cell_that_writes_to_the_kernels_socket_ends_its_kernel(hands: Hands, data: bytes) -> None:
+async def test_a_cell_that_writes_to_the_kernels_socket_ends_its_kernel(
+    hands: ToolCaller, data: bytes
+) -> None:
     """It counted as the length of a word that never came, and the cell hung for ten minutes."""
     code = WRITES_TO_SOCKETS.format(data=data)
     async with asyncio.timeout(60):

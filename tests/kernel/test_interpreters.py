@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.kernel.conftest import hands_in
-from tests.tools.conftest import Hands
+from tests.tools.conftest import ToolCaller
 from tools.kernel.interpreter import candidate_interpreters
 from tools.kernel.settings import KernelSettings
 from tools.workspace import Workspace
@@ -72,7 +72,9 @@ async def test_an_environment_with_nothing_in_it_is_used(
     async def counting() -> tuple[str | None, bool]:
         return None, True
 
-    hands = Hands(Workspace(tmp_path, kernel_settings=lambda: KernelSettings(interpreter_choice=counting)))
+    hands = ToolCaller(
+        Workspace(tmp_path, kernel_settings=lambda: KernelSettings(interpreter_choice=counting))
+    )
     code = "import sys, os; sys.prefix, os.environ['VIRTUAL_ENV'], os.environ['PATH'].split(':')[0]"
     venv = str(tmp_path / ".venv")
     assert (await hands("eval", code=code)).text == f"Out: {(venv, venv, venv + '/bin')!r}"
@@ -112,7 +114,7 @@ async def test_an_environment_whose_interpreter_is_gone_is_passed_over_and_told(
         b"\x7fELF\x02\x01\x01" + b"\0" * 9 + b"\x02\x00\xb7\x00" + b"\0" * 44
     )  # for another machine
     foreign.chmod(0o755)
-    hands = Hands(Workspace(tmp_path, kernel_settings=KernelSettings))
+    hands = ToolCaller(Workspace(tmp_path, kernel_settings=KernelSettings))
     text = (await hands("eval", code="1")).text
     assert f"{tmp_path}/.venv/bin/python (.venv) does not run: No such file or directory" in text
     assert f"{foreign} (venv) does not run: " in text

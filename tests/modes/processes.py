@@ -23,7 +23,7 @@ def write_settings(values: Mapping[str, Any]) -> Path:
 
 
 @asynccontextmanager
-async def staged(cwd: Path, *arguments: str, **options: Any) -> AsyncIterator[RpcClient]:
+async def scripted_client(cwd: Path, *arguments: str, **options: Any) -> AsyncIterator[RpcClient]:
     """With the model and the commands of `extensions/stage.py`."""
     async with RpcClient(cwd=cwd, arguments=["-e", STAGE, *arguments], **options) as client:
         yield client

@@ -11,7 +11,7 @@ import pytest
 
 from bayou.client import RpcClient
 from bayou.values import text_of
-from tests.hostile.staging import BAYOU, MODEL, ending, model_at, run, settings, spoken
+from tests.hostile.setups import BAYOU, MODEL, answer_body, ending, run, use_model_at, write_user_settings
 from tests.kernel.test_ends import WRITES_TO_SOCKETS
 from tests.modes.processes import CALLS, results_of
 from tests.providers.loopback import Reply, loopback, sse
@@ -101,7 +101,7 @@ async def test_a_result_says_what_is_doubtful_or_not_so(
 
 
 async def test_an_anchor_of_a_block_that_was_doubled_since_is_refused(tmp_path: Path) -> None:
-    settings(edit={"mode": "anchored"})
+    write_user_settings(edit={"mode": "anchored"})
     text = f"import os\n\n\n{BLOCK}print(os)\n"
     (tmp_path / "a.py").write_text(text)
     async with calling(tmp_path) as client:
@@ -136,8 +136,8 @@ async def test_two_processes_that_edit_one_file_lose_no_edit(tmp_path: Path) -> 
 
 async def test_a_stream_of_only_its_end_is_an_error(tmp_path: Path) -> None:
     async with loopback() as server:
-        model_at(server)
-        settings(retry={"enabled": False})
+        use_model_at(server)
+        write_user_settings(retry={"enabled": False})
         server.reply(Reply(body=b"data: [DONE]\n\n"))
         code, out, err = await run(*BAYOU, *MODEL, "-p", "go", cwd=tmp_path)
     assert (code, out) == (6, "") and err
@@ -150,8 +150,10 @@ async def test_calls_with_one_id_and_different_indexes_all_run(tmp_path: Path) -
     ]
     delta = {"id": "c", "choices": [{"index": 0, "delta": {"tool_calls": calls}}]}
     async with loopback() as server:
-        model_at(server)
-        server.reply(Reply(body=sse(delta, ending("tool_calls"), done=True)), Reply(body=spoken("Done.")))
+        use_model_at(server)
+        server.reply(
+            Reply(body=sse(delta, ending("tool_calls"), done=True)), Reply(body=answer_body("Done."))
+        )
         code, out, _ = await run(*BAYOU, *MODEL, "--permissions", "full", "-p", "go", cwd=tmp_path)
     assert (code, out.strip()) == (0, "Done.")
     assert (tmp_path / "first").exists() and (tmp_path / "second").exists()

@@ -10,7 +10,7 @@ import pytest
 
 from bayou.client import RpcClient, RpcError
 from bayou.values import CustomMessage, text_of
-from tests.hostile.staging import MODEL, model_at, settings, spoken
+from tests.hostile.setups import MODEL, answer_body, use_model_at, write_user_settings
 from tests.modes.processes import CALLS, RPC, results_of, start
 from tests.providers.loopback import Reply, loopback
 
@@ -152,10 +152,10 @@ async def test_a_prompt_whose_change_cannot_be_read_is_not_sent(tmp_path: Path, 
 @pytest.mark.parametrize("hook", ["context", "context_with_system", "before_provider_request"])
 async def test_a_request_whose_change_cannot_be_read_is_not_sent(tmp_path: Path, hook: str) -> None:
     flags = (*MODEL, "-e", extension(tmp_path, UNREAD.format(hook=hook, answer="'redacted'")), "--no-session")
-    settings(retry={"enabled": False})
+    write_user_settings(retry={"enabled": False})
     async with loopback() as server:
-        model_at(server)
-        server.reply(Reply(body=spoken("never said")))
+        use_model_at(server)
+        server.reply(Reply(body=answer_body("never said")))
         code, out, said = await ran(tmp_path, "-p", "a secret", *flags)
     assert (code, out) == (6, "") and "gave an answer that cannot be read" in said
     assert "Nothing was sent." in said

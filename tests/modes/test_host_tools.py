@@ -10,7 +10,7 @@ import pytest
 
 from bayou.client import RpcClient
 from bayou.values import Event, SystemMessage, ToolExecutionEnd, ToolExecutionUpdate, text_of
-from tests.modes.processes import STAGE, lines_until, put, staged, start
+from tests.modes.processes import STAGE, lines_until, put, scripted_client, start
 
 WEATHER = {
     "name": "weather",
@@ -21,7 +21,7 @@ WEATHER = {
 
 @pytest.fixture
 async def bayou(tmp_path: Path) -> AsyncIterator[RpcClient]:
-    async with staged(tmp_path) as client:
+    async with scripted_client(tmp_path) as client:
         yield client
 
 

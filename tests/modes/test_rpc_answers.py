@@ -19,7 +19,7 @@ from bayou.values import (
     MessageEnd,
     PromptResult,
 )
-from tests.modes.processes import RPC, STAGE, lines_until, put, staged, start
+from tests.modes.processes import RPC, STAGE, lines_until, put, scripted_client, start
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def rule() -> None:
 
 @pytest.mark.usefixtures("rule")
 async def test_a_prompt_whose_answer_breaks_a_rule_settles_once_with_the_answer(tmp_path: Path) -> None:
-    async with staged(tmp_path) as client:
+    async with scripted_client(tmp_path) as client:
         events = await client.prompt_and_wait("Here is a FIX" + "ME for later")
         assert [type(event) for event in events].count(AgentSettled) == 1
         settled = [event for event in events if not isinstance(event, PromptResult)][-1]

@@ -13,7 +13,7 @@ import pytest
 
 from bayou.client import RpcClient
 from tests.box.conftest import skip_below
-from tests.modes.processes import lines_until, put, staged, start, write_settings
+from tests.modes.processes import lines_until, put, scripted_client, start, write_settings
 from tools.box.abilities import system_abilities
 
 ASK = ("--permissions", "ask", "--no-session")
@@ -163,7 +163,7 @@ async def test_leaving_the_sandbox_is_a_question_with_its_reason(tmp_path: Path)
     here = str(Path("/proc/self/ns/mnt").readlink())
     person = Person("Deny", "Allow once")
     mode = ("--permissions", "auto-edit", "--no-session")
-    async with staged(tmp_path, *mode, answer_question=person) as client:
+    async with scripted_client(tmp_path, *mode, answer_question=person) as client:
         boxed = await after(client, "outside readlink /proc/self/ns/mnt")
         assert "The user said no" in boxed and here not in boxed
         assert here in await after(client, "outside readlink /proc/self/ns/mnt")

@@ -6,7 +6,7 @@ import signal
 from pathlib import Path
 
 from bayou.client import RpcClient
-from tests.modes.processes import staged
+from tests.modes.processes import scripted_client
 
 COMPUTING = """
 def extension(api):
@@ -27,7 +27,7 @@ async def gone(pid: int) -> None:
 
 
 async def test_a_program_runs_cells_looks_at_the_kernel_and_begins_anew(tmp_path: Path) -> None:
-    async with staged(tmp_path) as bayou:
+    async with scripted_client(tmp_path) as bayou:
         assert (await bayou.get_kernel())["state"] == "none"
         done = await bayou.eval("import os\nn = 41\nn + 1")
         assert done["output"] == "Out: 42" and not done["isError"]
@@ -40,7 +40,7 @@ async def test_a_program_runs_cells_looks_at_the_kernel_and_begins_anew(tmp_path
 
 
 async def test_a_cell_that_does_not_end_is_stopped_and_the_rest_goes_on(tmp_path: Path) -> None:
-    async with staged(tmp_path) as bayou:
+    async with scripted_client(tmp_path) as bayou:
         await bayou.eval("kept = 1")
         endless = asyncio.ensure_future(bayou.eval("while True: print('x' * 100)"))
         async with asyncio.timeout(20):
@@ -55,7 +55,7 @@ async def test_a_cell_that_does_not_end_is_stopped_and_the_rest_goes_on(tmp_path
 
 async def test_names_stay_in_the_tree_in_forks_and_clones_and_go_with_another_session(tmp_path: Path) -> None:
     """What `docs/eval.md` says of each."""
-    async with staged(tmp_path) as bayou:
+    async with scripted_client(tmp_path) as bayou:
         await bayou.prompt_and_wait("one")
         await bayou.eval("kept = 41")
         await bayou.prompt_and_wait("two")
@@ -82,7 +82,7 @@ async def test_names_stay_in_the_tree_in_forks_and_clones_and_go_with_another_se
 async def test_an_extension_runs_a_cell_in_the_kernel_that_everybody_has(tmp_path: Path) -> None:
     extension = tmp_path / "computing.py"
     extension.write_text(COMPUTING)
-    async with staged(tmp_path, "-e", str(extension)) as bayou:
+    async with scripted_client(tmp_path, "-e", str(extension)) as bayou:
         await bayou.prompt_and_wait("call compute")
         assert "Out: 42" in str(await bayou.get_messages())
         assert (await bayou.eval("kept"))["output"] == "Out: 42"

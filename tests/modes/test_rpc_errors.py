@@ -9,13 +9,13 @@ import pytest
 
 from bayou.client import RpcClient, RpcError
 from bayou.values import MessageStart, UserMessage
-from tests.modes.processes import staged, write_settings
+from tests.modes.processes import scripted_client, write_settings
 
 
 @pytest.fixture
 async def bayou(tmp_path: Path) -> AsyncIterator[RpcClient]:
     write_settings({"compaction": {"keepRecentTokens": 1}, "retry": {"baseDelayMs": 1}})
-    async with staged(tmp_path) as client:
+    async with scripted_client(tmp_path) as client:
         yield client
         assert (await client.get_state())["isStreaming"] is False
 
@@ -116,7 +116,7 @@ async def test_forks_and_clones_of_what_is_not_saved(bayou: RpcClient) -> None:
 
 
 async def test_a_session_that_is_kept_nowhere_cannot_be_forked(tmp_path: Path) -> None:
-    async with staged(tmp_path, "--no-session") as client:
+    async with scripted_client(tmp_path, "--no-session") as client:
         await client.prompt_and_wait("hello")
         [prompt] = await client.get_fork_messages()
         unsaved = "This session has not been saved yet. Send a message before cloning or forking it."

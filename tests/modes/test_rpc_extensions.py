@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from bayou.client import RpcClient, RpcError
-from tests.modes.processes import staged, write_settings
+from tests.modes.processes import scripted_client, write_settings
 
 REPORT = """
 from bayou import TableBlock, View
@@ -40,7 +40,7 @@ async def test_questions_are_answered_by_the_client(tmp_path: Path) -> None:
     async def answer(data: Mapping[str, Any]) -> Mapping[str, Any]:
         return {"confirmed": True} if data["method"] == "confirm" else {"value": f"my {data['method']}"}
 
-    async with staged(tmp_path, answer_question=answer) as client:
+    async with scripted_client(tmp_path, answer_question=answer) as client:
         asked = await said(client, "/ask")
     assert [data["method"] for data in asked] == ["select", "confirm", "input", "editor", "notify"]
     assert (asked[0]["options"], asked[1]["message"]) == (["a", "b"], "Really")
@@ -53,13 +53,13 @@ async def test_cancelled_questions_have_their_cancelled_answer(tmp_path: Path) -
     async def answer(data: Mapping[str, Any]) -> None:
         return None
 
-    async with staged(tmp_path, answer_question=answer) as client:
+    async with scripted_client(tmp_path, answer_question=answer) as client:
         asked = await said(client, "/ask")
     assert asked[-1]["message"] == "None False None None"
 
 
 async def test_a_question_with_a_timeout_does_not_wait_for_ever(tmp_path: Path) -> None:
-    async with staged(tmp_path) as client:
+    async with scripted_client(tmp_path) as client:
         asked = await said(client, "/ask 0.05")
     questions = [data for data in asked if data["method"] not in ("cancel", "notify")]
     assert [data.get("timeout") for data in questions if data["method"] != "editor"] == [50, 50, 50]
@@ -69,7 +69,7 @@ async def test_a_question_with_a_timeout_does_not_wait_for_ever(tmp_path: Path) 
 
 
 async def test_the_end_of_input_answers_what_is_still_asked(tmp_path: Path) -> None:
-    async with staged(tmp_path) as client:
+    async with scripted_client(tmp_path) as client:
         asked = asyncio.Event()
         client.on_event(lambda data: asked.set() if data["type"] == "extension_ui_request" else None)
         waiting = asyncio.ensure_future(client.prompt("/ask"))
@@ -79,7 +79,7 @@ async def test_the_end_of_input_answers_what_is_still_asked(tmp_path: Path) -> N
 
 
 async def test_an_abort_cancels_what_is_asked(tmp_path: Path) -> None:
-    async with staged(tmp_path) as client:
+    async with scripted_client(tmp_path) as client:
         asked: asyncio.Queue[str] = asyncio.Queue()
         client.on_event(
             lambda data: asked.put_nowait(data["method"]) if data["type"] == "extension_ui_request" else None
@@ -94,7 +94,7 @@ async def test_an_abort_cancels_what_is_asked(tmp_path: Path) -> None:
 
 async def test_what_only_a_terminal_can_do_is_told_once(tmp_path: Path) -> None:
     notices: list[str] = []
-    async with staged(tmp_path) as client:
+    async with scripted_client(tmp_path) as client:
         client.on_event(lambda data: notices.append(data["text"]) if data["type"] == "notice" else None)
         shown = await said(client, "/show")
         await said(client, "/show")
@@ -118,7 +118,7 @@ async def test_everything_that_a_slash_can_mean_is_listed(tmp_path: Path) -> Non
     (agent / "prompts" / "review.md").write_text("---\ndescription: Look closely\n---\nReview $1 now")
     (agent / "skills" / "dig").mkdir(parents=True)
     (agent / "skills" / "dig" / "SKILL.md").write_text("---\nname: dig\ndescription: Dig deep\n---\nDig.")
-    async with staged(tmp_path) as client:
+    async with scripted_client(tmp_path) as client:
         commands = {command["name"]: command for command in await client.get_commands()}
         assert commands["noise"]["source"] == "extension"
         assert commands["noise"].get("description") == "Prints in every way."
@@ -135,7 +135,7 @@ async def test_everything_that_a_slash_can_mean_is_listed(tmp_path: Path) -> Non
 
 
 async def test_extensions_may_answer_the_persons_commands(tmp_path: Path) -> None:
-    async with staged(tmp_path) as client:
+    async with scripted_client(tmp_path) as client:
         done = await client.bash("instead")
         assert (done["output"], done.get("exitCode")) == ("from the extension", 7)
         with pytest.raises(RpcError, match="Not that"):
@@ -146,7 +146,7 @@ async def test_what_a_renderer_makes_arrives_as_data(tmp_path: Path) -> None:
     code = write_settings({}).parent / "extensions" / "report.py"
     code.parent.mkdir()
     code.write_text(REPORT)
-    async with staged(tmp_path) as client:
+    async with scripted_client(tmp_path) as client:
         [message, entry] = [data for data in await said(client, "/report") if data["method"] == "showView"]
     assert message["lines"] == ["report · 2 boats", "boat  oars", "Ada   2"]
     assert message["view"]["body"] == [{"kind": "table", "header": ["boat", "oars"], "rows": [["Ada", "2"]]}]

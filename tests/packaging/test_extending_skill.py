@@ -13,7 +13,7 @@ from app.resources.paths import docs_dir
 from bayou.client import RpcClient
 from tests.modes.test_print_and_json import bayou
 from tests.providers.loopback import Reply, loopback, sse
-from tests.tui.stage import make_app
+from tests.tui.scripted_app import make_app
 
 SKILL = docs_dir() / "extending-bayou" / "SKILL.md"
 CODE = re.compile(r"```(?:python|json)\n(?:#|//) (\S+)\n(.*?)```", re.DOTALL)

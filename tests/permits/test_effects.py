@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from app.providers.scripted import call, say
-from tests.permits.test_gate import results, stage
+from tests.permits.test_gate import gated_session, results
 from tools.base import Tool, ToolContext
 from tools.effects import Effects
 from tools.files.places import resolve_arguments
@@ -48,16 +48,18 @@ def own_tools() -> dict[str, Tool]:
 @pytest.mark.parametrize("name", sorted(own_tools()))
 async def test_every_tool_that_is_given_a_secret_file_is_stopped_or_masked(tmp_path: Path, name: str) -> None:
     tool = own_tools()[name]
-    play = stage(tmp_path, call(name, **filled(tool.schema)), say("ok"), asks="nobody", mode="full")
-    play.session.tools.set_active([*own_tools()])
-    secret = play.session.cwd / ".env"
+    harness = gated_session(
+        tmp_path, call(name, **filled(tool.schema)), say("ok"), asks="nobody", mode="full"
+    )
+    harness.session.tools.set_active([*own_tools()])
+    secret = harness.session.cwd / ".env"
     secret.write_text(f"PASSWORD={SECRET}\n")
-    await play.prompt("go")
-    (result,) = results(play)
+    await harness.prompt("go")
+    (result,) = results(harness)
     assert SECRET not in result
-    moved = [one for one in play.session.cwd.rglob("*") if one != secret and one.is_file()]
+    moved = [one for one in harness.session.cwd.rglob("*") if one != secret and one.is_file()]
     assert not any(SECRET in one.read_text(errors="replace") for one in moved)
-    await play.session.close()
+    await harness.session.close()
 
 
 class StatArguments(msgspec.Struct, frozen=True, kw_only=True):
@@ -88,12 +90,12 @@ def declared(arguments: StatArguments, context: ToolContext) -> Effects:
 
 
 async def told(folder: Path, tool: Tool, path: str, mode: str, text: str = f"PASSWORD={SECRET}\n") -> str:
-    play = stage(folder, call("stat", path=path), say("ok"), asks="nobody", mode=mode)
-    play.session.tools.register(tool, owner="test")
-    (play.session.cwd / path).write_text(text)
-    await play.prompt("go")
-    (result,) = results(play)
-    await play.session.close()
+    harness = gated_session(folder, call("stat", path=path), say("ok"), asks="nobody", mode=mode)
+    harness.session.tools.register(tool, owner="test")
+    (harness.session.cwd / path).write_text(text)
+    await harness.prompt("go")
+    (result,) = results(harness)
+    await harness.session.close()
     return result
 
 
@@ -122,7 +124,7 @@ async def test_a_call_whose_effects_cannot_be_told_does_not_run(tmp_path: Path) 
 
 
 async def test_a_deny_rule_for_a_path_holds_for_every_tool_that_reads_or_changes_it(tmp_path: Path) -> None:
-    play = stage(
+    harness = gated_session(
         tmp_path,
         call("stat", path="a.txt")
         + call("write", path="a.txt", content="x")
@@ -131,10 +133,10 @@ async def test_a_deny_rule_for_a_path_holds_for_every_tool_that_reads_or_changes
         asks="nobody",
         mode="full",
     )
-    play.session.tools.register(stat_tool(effects=declared), owner="test")
-    (play.session.cwd / "a.txt").write_text("plain\n")
-    play.effective_settings.set("permissions.deny", ("read: a.txt",))
-    await play.prompt("go")
-    assert all("This was refused by deny" in text for text in results(play))
-    assert (play.session.cwd / "a.txt").read_text() == "plain\n"
-    await play.session.close()
+    harness.session.tools.register(stat_tool(effects=declared), owner="test")
+    (harness.session.cwd / "a.txt").write_text("plain\n")
+    harness.effective_settings.set("permissions.deny", ("read: a.txt",))
+    await harness.prompt("go")
+    assert all("This was refused by deny" in text for text in results(harness))
+    assert (harness.session.cwd / "a.txt").read_text() == "plain\n"
+    await harness.session.close()

@@ -16,35 +16,39 @@ from app.values.content import ToolCall, text_of
 from app.values.entries import CustomEntry
 from app.values.events import QuestionAsked, ToolExecutionEnd
 from app.values.messages import ToolResultMessage
-from tests.engine.stage import Play
+from tests.engine.scripted_session import ScriptedSession
 from tools.registry import builtin_tools
 from tools.running.shell import SpawnPlan
 
 
-def stage(folder: Path, *responses: Any, asks: Any = "person", mode: str | None = None, **more: Any) -> Play:
+def gated_session(
+    folder: Path, *responses: Any, asks: Any = "person", mode: str | None = None, **more: Any
+) -> ScriptedSession:
     home = folder / "home"
     project = home / "project"
     project.mkdir(parents=True, exist_ok=True)
     standing = PermissionContext(asks=asks, home=home, agent_dir=home / ".bayou" / "agent")
-    play = Play(folder, *responses, tools=builtin_tools(), standing=standing, cwd=project, **more)
+    harness = ScriptedSession(
+        folder, *responses, tools=builtin_tools(), standing=standing, cwd=project, **more
+    )
     if mode is not None:
-        play.session.permissions.rules.set_mode(mode)  # type: ignore[arg-type]
-    return play
+        harness.session.permissions.rules.set_mode(mode)  # type: ignore[arg-type]
+    return harness
 
 
-def results(play: Play) -> list[str]:
-    return [text_of(one.content) for one in play.session.messages if isinstance(one, ToolResultMessage)]
+def results(harness: ScriptedSession) -> list[str]:
+    return [text_of(one.content) for one in harness.session.messages if isinstance(one, ToolResultMessage)]
 
 
-def decisions(play: Play) -> list[dict[str, Any]]:
+def decisions(harness: ScriptedSession) -> list[dict[str, Any]]:
     return [
         entry.data
-        for entry in play.session.entries
+        for entry in harness.session.entries
         if isinstance(entry, CustomEntry) and entry.custom_type == "bayou.permit"
     ]
 
 
-async def answered(play: Play, *replies: Any) -> list[QuestionAsked]:
+async def questions_asked(harness: ScriptedSession, *replies: Any) -> list[QuestionAsked]:
     """Sends a prompt, and answers each question with the next reply."""
     asked: list[QuestionAsked] = []
     waiting = list(replies)
@@ -54,34 +58,36 @@ async def answered(play: Play, *replies: Any) -> list[QuestionAsked]:
             asked.append(event)
             event.answer.set_result(waiting.pop(0))
 
-    leave = play.session.subscribe(answer)
-    await play.prompt("go")
+    leave = harness.session.subscribe(answer)
+    await harness.prompt("go")
     leave()
     return asked
 
 
 async def test_in_ask_a_read_runs_and_a_change_waits_for_a_yes(tmp_path: Path) -> None:
-    play = stage(tmp_path, call("bash", command="ls"), call("bash", command="touch there"), say("ok"))
-    asked = await answered(play, ApprovalReply(allows=True))
+    harness = gated_session(
+        tmp_path, call("bash", command="ls"), call("bash", command="touch there"), say("ok")
+    )
+    asked = await questions_asked(harness, ApprovalReply(allows=True))
     assert [event.approval.letter for event in asked if event.approval] == ["contained"]
-    assert (play.session.cwd / "there").exists()
-    assert [(one["letter"], one["decision"], one["by"]) for one in decisions(play)] == [
+    assert (harness.session.cwd / "there").exists()
+    assert [(one["letter"], one["decision"], one["by"]) for one in decisions(harness)] == [
         ("contained", "run", "person")
     ]
 
 
 async def test_a_no_tells_the_model_why(tmp_path: Path) -> None:
-    play = stage(tmp_path, call("write", path="a.txt", content="x"), say("ok"))
-    await answered(play, ApprovalReply(allows=False, reason="use b.txt instead"))
-    assert not (play.session.cwd / "a.txt").exists()
-    assert "use b.txt instead" in results(play)[0]
-    assert decisions(play)[0]["decision"] == "refused"
+    harness = gated_session(tmp_path, call("write", path="a.txt", content="x"), say("ok"))
+    await questions_asked(harness, ApprovalReply(allows=False, reason="use b.txt instead"))
+    assert not (harness.session.cwd / "a.txt").exists()
+    assert "use b.txt instead" in results(harness)[0]
+    assert decisions(harness)[0]["decision"] == "refused"
 
 
 async def test_what_a_person_changes_is_judged_anew(tmp_path: Path) -> None:
-    play = stage(tmp_path, call("bash", command="touch one"), say("ok"))
-    asked = await answered(
-        play,
+    harness = gated_session(tmp_path, call("bash", command="touch one"), say("ok"))
+    asked = await questions_asked(
+        harness,
         ApprovalReply(allows=True, arguments={"command": "rm -rf ~"}),
         ApprovalReply(allows=True, arguments={"command": "touch two"}),
         ApprovalReply(allows=True),
@@ -91,24 +97,24 @@ async def test_what_a_person_changes_is_judged_anew(tmp_path: Path) -> None:
         "forbidden",
         "contained",
     ]
-    assert (play.session.cwd / "two").exists() and not (play.session.cwd / "one").exists()
+    assert (harness.session.cwd / "two").exists() and not (harness.session.cwd / "one").exists()
 
 
 async def test_several_calls_of_one_answer_are_asked_one_after_the_other(tmp_path: Path) -> None:
     both = call("bash", command="touch one") + call("bash", command="ls") + call("bash", command="touch two")
-    play = stage(tmp_path, both, say("ok"))
-    asked = await answered(play, ApprovalReply(allows=True), ApprovalReply(allows=False))
+    harness = gated_session(tmp_path, both, say("ok"))
+    asked = await questions_asked(harness, ApprovalReply(allows=True), ApprovalReply(allows=False))
     assert [(one.approval.number, one.approval.of) for one in asked if one.approval] == [(1, 2), (2, 2)]
-    assert (play.session.cwd / "one").exists() and not (play.session.cwd / "two").exists()
+    assert (harness.session.cwd / "one").exists() and not (harness.session.cwd / "two").exists()
 
 
 @pytest.mark.parametrize("mode", ["read-only", "ask", "auto-edit", "full"])
 async def test_the_floor_holds_in_every_mode_when_nobody_can_answer(tmp_path: Path, mode: str) -> None:
-    play = stage(tmp_path, call("bash", command="rm -rf ~"), say("ok"), asks="nobody", mode=mode)
+    harness = gated_session(tmp_path, call("bash", command="rm -rf ~"), say("ok"), asks="nobody", mode=mode)
     (tmp_path / "home" / "kept").write_text("x")
-    await play.prompt("go")
+    await harness.prompt("go")
     assert (tmp_path / "home" / "kept").exists()
-    assert "rm -rf ~" in results(play)[0]
+    assert "rm -rf ~" in results(harness)[0]
 
 
 @pytest.mark.parametrize(
@@ -149,8 +155,8 @@ async def test_no_way_leads_round_the_floor(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tool: str, arguments: dict[str, Any]
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    play = stage(tmp_path, call(tool, **arguments), say("ok"), asks="nobody", mode="full")
-    home, cwd = tmp_path / "home", play.session.cwd
+    harness = gated_session(tmp_path, call(tool, **arguments), say("ok"), asks="nobody", mode="full")
+    home, cwd = tmp_path / "home", harness.session.cwd
     (home / ".ssh").mkdir()
     (home / ".ssh" / "id_rsa").write_text("SECRET x")
     (home / ".bashrc").write_text("# mine\n")
@@ -159,36 +165,36 @@ async def test_no_way_leads_round_the_floor(
     (cwd / "link").symlink_to(home)
     (cwd / "key").symlink_to(home / ".ssh" / "id_rsa")
     (cwd / "hard").hardlink_to(home / ".bashrc")
-    await play.prompt("go")
-    assert "nobody can give it" in results(play)[0]
-    assert "SECRET" not in results(play)[0]
+    await harness.prompt("go")
+    assert "nobody can give it" in results(harness)[0]
+    assert "SECRET" not in results(harness)[0]
     assert (home / ".bashrc").read_text() == "# mine\n"
 
 
 async def test_an_abort_answers_a_call_that_waits_as_aborted(tmp_path: Path) -> None:
-    play = stage(tmp_path, call("bash", command="touch there"), say("ok"))
-    await play.session.prompt("go")
-    await play.until(lambda: bool(play.all(QuestionAsked)))
-    await play.session.abort()
-    (end,) = play.all(ToolExecutionEnd)
-    assert end.is_error and not (play.session.cwd / "there").exists()
-    assert play.all(QuestionAsked)[0].answer.cancelled()
+    harness = gated_session(tmp_path, call("bash", command="touch there"), say("ok"))
+    await harness.session.prompt("go")
+    await harness.until(lambda: bool(harness.all(QuestionAsked)))
+    await harness.session.abort()
+    (end,) = harness.all(ToolExecutionEnd)
+    assert end.is_error and not (harness.session.cwd / "there").exists()
+    assert harness.all(QuestionAsked)[0].answer.cancelled()
 
 
 async def test_a_program_that_stays_silent_is_refused_after_its_time(tmp_path: Path) -> None:
-    play = stage(tmp_path, call("bash", command="git stash clear"), say("ok"), asks="program")
-    play.effective_settings.set("permissions.timeoutSeconds", 1)
+    harness = gated_session(tmp_path, call("bash", command="git stash clear"), say("ok"), asks="program")
+    harness.effective_settings.set("permissions.timeoutSeconds", 1)
     async with asyncio.timeout(8):
-        await play.prompt("go")
-    assert "no answer came" in results(play)[0]
-    assert play.all(QuestionAsked)[0].timeout == 1000
+        await harness.prompt("go")
+    assert "no answer came" in results(harness)[0]
+    assert harness.all(QuestionAsked)[0].timeout == 1000
 
 
 async def test_the_offered_rule_answers_the_very_command_that_was_asked(tmp_path: Path) -> None:
     commands = ["touch a", "npm test", "git push origin topic", "make -j4 all", "cargo build --release"]
     for number, command in enumerate(commands):
         script = [call("bash", command=command), call("bash", command=command), say("ok")]
-        play = stage(tmp_path / str(number), *script)
+        harness = gated_session(tmp_path / str(number), *script)
         seen: list[Any] = []
 
         def answer(event: Any, seen: list[Any] = seen) -> None:
@@ -196,16 +202,16 @@ async def test_the_offered_rule_answers_the_very_command_that_was_asked(tmp_path
                 seen.append(event.approval)
                 event.answer.set_result(ApprovalReply(allows=False, rule=event.approval.rules[-1].text))
 
-        play.session.subscribe(answer)
-        await play.prompt("go")
+        harness.session.subscribe(answer)
+        await harness.prompt("go")
         assert len(seen) == 1, command
         assert seen[0].rules[0].answers == 0
 
 
 async def test_a_rule_tells_how_many_questions_it_would_have_answered(tmp_path: Path) -> None:
     script = [call("bash", command=f"touch t{number}") for number in range(3)]
-    play = stage(tmp_path, *script, say("ok"))
-    asked = await answered(play, *[ApprovalReply(allows=False)] * 3)
+    harness = gated_session(tmp_path, *script, say("ok"))
+    asked = await questions_asked(harness, *[ApprovalReply(allows=False)] * 3)
     last = asked[-1].approval
     assert last is not None and last.asked == 2
     assert {rule.text: rule.answers for rule in last.rules} == {
@@ -215,59 +221,61 @@ async def test_a_rule_tells_how_many_questions_it_would_have_answered(tmp_path: 
 
 
 async def test_deny_goes_over_ask_over_allow_and_says_which_rule_it_was(tmp_path: Path) -> None:
-    play = stage(
+    harness = gated_session(
         tmp_path,
         call("bash", command="ls && touch a"),
         call("bash", command="touch b"),
         say("ok"),
         mode="full",
     )
-    play.effective_settings.set("permissions.allow", ["bash: touch **"])
-    play.effective_settings.set("permissions.ask", ["bash: touch b"])
-    play.effective_settings.set("permissions.deny", ["bash: touch a"])
-    asked = await answered(play, ApprovalReply(allows=False))
-    assert "deny “bash: touch a” (session)" in results(play)[0]
+    harness.effective_settings.set("permissions.allow", ["bash: touch **"])
+    harness.effective_settings.set("permissions.ask", ["bash: touch b"])
+    harness.effective_settings.set("permissions.deny", ["bash: touch a"])
+    asked = await questions_asked(harness, ApprovalReply(allows=False))
+    assert "deny “bash: touch a” (session)" in results(harness)[0]
     assert [event.approval.decided_by for event in asked if event.approval] == [
         "ask “bash: touch b” (session)"
     ]
 
 
 async def test_a_rule_lets_no_floor_run(tmp_path: Path) -> None:
-    play = stage(tmp_path, call("bash", command="git stash clear"), say("ok"), asks="nobody", mode="full")
-    play.effective_settings.set("permissions.allow", ["bash: git stash clear", "tool: bash"])
-    await play.prompt("go")
-    assert "nobody can give it" in results(play)[0]
+    harness = gated_session(
+        tmp_path, call("bash", command="git stash clear"), say("ok"), asks="nobody", mode="full"
+    )
+    harness.effective_settings.set("permissions.allow", ["bash: git stash clear", "tool: bash"])
+    await harness.prompt("go")
+    assert "nobody can give it" in results(harness)[0]
 
 
 async def test_a_rule_that_cannot_be_read_is_named_and_nothing_is_allowed_beside_it(tmp_path: Path) -> None:
-    play = stage(tmp_path, call("bash", command="touch a"), say("ok"), asks="nobody", mode="ask")
-    play.effective_settings.set("permissions.allow", ["bash: touch **"])
-    play.effective_settings.set("permissions.deny", ["rm everything"])
-    await play.prompt("go")
-    assert "nobody can give it" in results(play)[0]
-    view = play.session.permissions.view()
+    harness = gated_session(tmp_path, call("bash", command="touch a"), say("ok"), asks="nobody", mode="ask")
+    harness.effective_settings.set("permissions.allow", ["bash: touch **"])
+    harness.effective_settings.set("permissions.deny", ["rm everything"])
+    await harness.prompt("go")
+    assert "nobody can give it" in results(harness)[0]
+    view = harness.session.permissions.view()
     assert "rm everything" in str(view.rules.problems[0])
     assert view.rules.left_out == ("session",)
 
 
 async def test_read_only_describes_and_does_nothing(tmp_path: Path) -> None:
-    play = stage(
+    harness = gated_session(
         tmp_path,
         call("write", path="a", content="x"),
         call("bash", command="ls"),
         say("ok"),
         mode="read-only",
     )
-    await play.prompt("go")
-    first, second = results(play)
-    assert "mode read-only" in first and not (play.session.cwd / "a").exists()
+    await harness.prompt("go")
+    first, second = results(harness)
+    assert "mode read-only" in first and not (harness.session.cwd / "a").exists()
     assert "mode read-only" not in second
 
 
 async def test_calls_within_a_call_pass_the_same_gate(tmp_path: Path) -> None:
-    play = stage(tmp_path, asks="nobody", mode="ask")
-    result = await play.session.calls.run("write", {"path": "a", "content": "x"}, "outer")
-    assert result.is_error and not (play.session.cwd / "a").exists()
+    harness = gated_session(tmp_path, asks="nobody", mode="ask")
+    result = await harness.session.calls.run("write", {"path": "a", "content": "x"}, "outer")
+    assert result.is_error and not (harness.session.cwd / "a").exists()
 
 
 async def test_an_extension_tightens_and_never_loosens(tmp_path: Path) -> None:
@@ -277,23 +285,29 @@ async def test_an_extension_tightens_and_never_loosens(tmp_path: Path) -> None:
         ) -> CallVerdict:
             return CallVerdict(arguments={"command": "git stash clear"})
 
-    play = stage(tmp_path, call("bash", command="ls"), say("ok"), asks="nobody", mode="full", hooks=Loose())
-    await play.prompt("go")
-    assert "git stash clear" in results(play)[0]
-    assert "nobody can give it" in results(play)[0]
+    harness = gated_session(
+        tmp_path, call("bash", command="ls"), say("ok"), asks="nobody", mode="full", hooks=Loose()
+    )
+    await harness.prompt("go")
+    assert "git stash clear" in results(harness)[0]
+    assert "nobody can give it" in results(harness)[0]
 
 
 async def test_a_command_is_judged_where_it_begins(tmp_path: Path) -> None:
-    play = stage(tmp_path, call("bash", command="rm there", cwd=".."), say("ok"), asks="nobody", mode="full")
-    await play.prompt("go")
-    assert "outside the workspace" in results(play)[0]
+    harness = gated_session(
+        tmp_path, call("bash", command="rm there", cwd=".."), say("ok"), asks="nobody", mode="full"
+    )
+    await harness.prompt("go")
+    assert "outside the workspace" in results(harness)[0]
 
 
 async def test_in_a_shell_that_lasts_nobody_knows_the_folder(tmp_path: Path) -> None:
-    play = stage(tmp_path, call("bash", command="rm -rf build"), say("ok"), asks="nobody", mode="full")
-    play.effective_settings.set("bash.persistentShell", True)
-    await play.prompt("go")
-    assert "nobody can give it" in results(play)[0]
+    harness = gated_session(
+        tmp_path, call("bash", command="rm -rf build"), say("ok"), asks="nobody", mode="full"
+    )
+    harness.effective_settings.set("bash.persistentShell", True)
+    await harness.prompt("go")
+    assert "nobody can give it" in results(harness)[0]
 
 
 async def test_what_a_spawn_hook_makes_of_a_command_is_judged_too(tmp_path: Path) -> None:
@@ -301,9 +315,11 @@ async def test_what_a_spawn_hook_makes_of_a_command_is_judged_too(tmp_path: Path
         async def before_spawn(self, plan: SpawnPlan) -> SpawnPlan:
             return msgspec.structs.replace(plan, command="git stash clear")
 
-    play = stage(tmp_path, call("bash", command="ls"), say("ok"), asks="nobody", mode="full", hooks=Another())
-    await play.prompt("go")
-    assert "An extension made another command" in results(play)[0]
+    harness = gated_session(
+        tmp_path, call("bash", command="ls"), say("ok"), asks="nobody", mode="full", hooks=Another()
+    )
+    await harness.prompt("go")
+    assert "An extension made another command" in results(harness)[0]
 
 
 @pytest.mark.parametrize(
@@ -315,8 +331,8 @@ async def test_what_a_spawn_hook_makes_of_a_command_is_judged_too(tmp_path: Path
     ],
 )
 async def test_other_names_of_arguments_are_no_way_around(tmp_path: Path, arguments: dict[str, Any]) -> None:
-    play = stage(tmp_path, call("bash", "", **arguments), say("ok"))
-    asked = await answered(play, ApprovalReply(allows=False))
+    harness = gated_session(tmp_path, call("bash", "", **arguments), say("ok"))
+    asked = await questions_asked(harness, ApprovalReply(allows=False))
     letters = [event.approval.letter for event in asked if event.approval]
     elsewhere = "cmd" not in arguments
     assert letters != [] and (letters != ["contained"]) is elsewhere
@@ -325,27 +341,29 @@ async def test_other_names_of_arguments_are_no_way_around(tmp_path: Path, argume
 
 async def test_a_file_by_another_name_of_its_argument_is_judged_as_it_is(tmp_path: Path) -> None:
     target = str(tmp_path / "home" / ".bashrc")
-    play = stage(tmp_path, call("write", filePath=target, contents="x"), say("ok"), mode="auto-edit")
-    asked = await answered(play, ApprovalReply(allows=False))
+    harness = gated_session(
+        tmp_path, call("write", filePath=target, contents="x"), say("ok"), mode="auto-edit"
+    )
+    asked = await questions_asked(harness, ApprovalReply(allows=False))
     assert len(asked) == 1
     assert not (tmp_path / "home" / ".bashrc").exists()
 
 
 async def test_the_words_of_a_no_have_their_secrets_masked(tmp_path: Path):
     key = "ghp_" + "Ab3d" * 9
-    play = stage(tmp_path, call("bash", command="make"), say("ok"), mode="ask")
-    await answered(play, ApprovalReply(allows=False, reason=f"take {key}"))
-    assert "take [secret:github-token:" in results(play)[0]
-    assert key not in str(play.session.messages)
+    harness = gated_session(tmp_path, call("bash", command="make"), say("ok"), mode="ask")
+    await questions_asked(harness, ApprovalReply(allows=False, reason=f"take {key}"))
+    assert "take [secret:github-token:" in results(harness)[0]
+    assert key not in str(harness.session.messages)
 
 
 @pytest.mark.parametrize("key", [".config/rclone/rclone.conf", ".codex/auth.json", ".bayou/agent/other.json"])
 async def test_a_hard_link_to_any_place_of_keys_is_asked_about_like_the_key(tmp_path: Path, key: str) -> None:
-    play = stage(tmp_path, call("read", path="notes"), say("ok"), mode="full")
+    harness = gated_session(tmp_path, call("read", path="notes"), say("ok"), mode="full")
     kept = tmp_path / "home" / key
     kept.parent.mkdir(parents=True, exist_ok=True)
     kept.write_text("a key")
-    (play.session.cwd / "notes").hardlink_to(kept)
-    (asked,) = await answered(play, ApprovalReply(allows=False))
+    (harness.session.cwd / "notes").hardlink_to(kept)
+    (asked,) = await questions_asked(harness, ApprovalReply(allows=False))
     assert asked.approval is not None and asked.approval.confirmation_word is not None
-    assert "a key" not in results(play)[0]
+    assert "a key" not in results(harness)[0]

@@ -7,18 +7,20 @@ import pytest
 
 from app.providers.scripted import call, say
 from app.values.messages import ToolResultMessage
-from tests.engine.stage import Play
-from tests.permits.test_gate import decisions, results, stage
+from tests.engine.scripted_session import ScriptedSession
+from tests.permits.test_gate import decisions, gated_session, results
 
 
-def fleet(folder: Path, *calls: Any, deny: tuple[str, ...] = (), ask: tuple[str, ...] = ()) -> Play:
-    play = stage(folder, *calls, say("ok"), asks="nobody", mode="full")
+def fleet(
+    folder: Path, *calls: Any, deny: tuple[str, ...] = (), ask: tuple[str, ...] = ()
+) -> ScriptedSession:
+    harness = gated_session(folder, *calls, say("ok"), asks="nobody", mode="full")
     if deny:
-        play.effective_settings.set("permissions.deny", deny)
+        harness.effective_settings.set("permissions.deny", deny)
     if ask:
-        play.effective_settings.set("permissions.ask", ask)
-    play.session.tools.set_active((*play.session.tools.active(), "ast_grep"))
-    cwd = play.session.cwd
+        harness.effective_settings.set("permissions.ask", ask)
+    harness.session.tools.set_active((*harness.session.tools.active(), "ast_grep"))
+    cwd = harness.session.cwd
     for name in ("plans/secret.py", "plans/deep/more.py", "crew.py"):
         (cwd / name).parent.mkdir(parents=True, exist_ok=True)
         (cwd / name).write_text(f"mooring = 'of {name}'\n")
@@ -26,7 +28,7 @@ def fleet(folder: Path, *calls: Any, deny: tuple[str, ...] = (), ask: tuple[str,
         (cwd / name).parent.mkdir(parents=True, exist_ok=True)
         (cwd / name).write_text(f"mooring='of {name}'\n")
     (cwd / "keys" / "wide.pem").write_bytes("mooring='of wide'".encode("utf-16-le"))
-    return play
+    return harness
 
 
 @pytest.mark.parametrize("deed", ["deny", "ask"])
@@ -46,10 +48,10 @@ def fleet(folder: Path, *calls: Any, deny: tuple[str, ...] = (), ask: tuple[str,
     ids=str,
 )
 async def test_no_search_shows_what_is_kept_back(tmp_path: Path, search: Any, deed: str) -> None:
-    play = fleet(tmp_path, search, **{deed: ("read: plans/**",)})
-    (play.session.cwd / "way").symlink_to("plans")
-    await play.prompt("go")
-    (result,) = results(play)
+    harness = fleet(tmp_path, search, **{deed: ("read: plans/**",)})
+    (harness.session.cwd / "way").symlink_to("plans")
+    await harness.prompt("go")
+    (result,) = results(harness)
     for name in ("plans/secret.py", "plans/deep/more.py", ".env", "keys/server.pem", "wide"):
         assert f"of {name}'" not in result
     if "plans" not in str(search) and "way" not in str(search):
@@ -67,18 +69,18 @@ async def test_no_search_shows_what_is_kept_back(tmp_path: Path, search: Any, de
     ids=str,
 )
 async def test_one_that_is_named_is_judged_as_for_read(tmp_path: Path, search: Any) -> None:
-    play = fleet(tmp_path, search, deny=("read: plans/**",))
-    (play.session.cwd / "way.py").symlink_to("plans/secret.py")
-    await play.prompt("go")
-    (result,) = results(play)
+    harness = fleet(tmp_path, search, deny=("read: plans/**",))
+    (harness.session.cwd / "way.py").symlink_to("plans/secret.py")
+    await harness.prompt("go")
+    (result,) = results(harness)
     assert "deny “read: plans/**”" in result
     assert "of plans" not in result
 
 
 async def test_without_rules_only_secrets_are_passed_over(tmp_path: Path) -> None:
-    play = fleet(tmp_path, call("grep", pattern="mooring"))
-    await play.prompt("go")
-    (result,) = results(play)
+    harness = fleet(tmp_path, call("grep", pattern="mooring"))
+    await harness.prompt("go")
+    (result,) = results(harness)
     assert "of plans/secret.py" in result and "of .env.example" in result
     assert "of .env'" not in result and "server.pem" not in result
 
@@ -89,18 +91,20 @@ async def test_where_nothing_is_found_one_hears_what_was_passed_over_whatever_st
     asked = [
         call("grep", pattern=pattern) for pattern in ("of plans/secret", "nowhere at all", "='of [.]env'")
     ]
-    play = fleet(tmp_path, *asked, deny=("read: plans/secret.py",))
-    await play.prompt("go")
-    one, two, three = results(play)
+    harness = fleet(tmp_path, *asked, deny=("read: plans/secret.py",))
+    await harness.prompt("go")
+    one, two, three = results(harness)
     assert one == two == three
     assert one.startswith("No matches found\n\n[Not searched, since a permission rule")
     assert ".env, keys/server.pem, keys/wide.pem and 1 more" in one
 
 
 async def test_what_was_passed_over_is_named_so_that_other_tools_understand_it(tmp_path: Path) -> None:
-    play = fleet(tmp_path, call("grep", pattern="mooring", path="plans/deep"), deny=("read: plans/deep/**",))
-    await play.prompt("go")
-    assert results(play)[0].endswith("keeps them back: plans/deep/more.py]")
+    harness = fleet(
+        tmp_path, call("grep", pattern="mooring", path="plans/deep"), deny=("read: plans/deep/**",)
+    )
+    await harness.prompt("go")
+    assert results(harness)[0].endswith("keeps them back: plans/deep/more.py]")
 
 
 _GUESS = {"oldText": "mooring = 'of nobody'", "newText": "x"}
@@ -125,13 +129,13 @@ _GUESS = {"oldText": "mooring = 'of nobody'", "newText": "x"}
     ids=str,
 )
 async def test_an_edit_is_judged_as_a_read_of_what_it_changes(tmp_path: Path, edit: Any, deed: str) -> None:
-    play = fleet(tmp_path, edit, **{deed: ("read: plans/**",)})
-    (play.session.cwd / "way.py").symlink_to("plans/secret.py")
-    await play.prompt("go")
-    (result,) = results(play)
-    assert "read: plans/**" in str(decisions(play)) or "read: plans/**" in result
+    harness = fleet(tmp_path, edit, **{deed: ("read: plans/**",)})
+    (harness.session.cwd / "way.py").symlink_to("plans/secret.py")
+    await harness.prompt("go")
+    (result,) = results(harness)
+    assert "read: plans/**" in str(decisions(harness)) or "read: plans/**" in result
     assert "of plans" not in result
-    assert "of crew" in (play.session.cwd / "crew.py").read_text()
+    assert "of crew" in (harness.session.cwd / "crew.py").read_text()
 
 
 @pytest.mark.parametrize(
@@ -152,33 +156,33 @@ async def test_an_edit_is_judged_as_a_read_of_what_it_changes(tmp_path: Path, ed
     ids=str,
 )
 async def test_no_edit_shows_a_line_of_what_may_be_secret(tmp_path: Path, edit: Any) -> None:
-    play = fleet(tmp_path, edit)
-    await play.prompt("go")
-    told = [one for one in play.session.messages if isinstance(one, ToolResultMessage)]
-    (result,) = results(play)
+    harness = fleet(tmp_path, edit)
+    await harness.prompt("go")
+    told = [one for one in harness.session.messages if isinstance(one, ToolResultMessage)]
+    (result,) = results(harness)
     assert "of .env'" not in result and "of keys/" not in result
     assert "'of .env" not in str(told[0].details) and "of keys/" not in str(told[0].details)
 
 
 async def test_what_was_read_by_leave_is_told_of_again(tmp_path: Path) -> None:
     miss = call("edit", path=".env", edits=[{"oldText": "mooring='of nobody'", "newText": "x"}])
-    play = fleet(tmp_path, call("read", path=".env"), miss)
-    play.effective_settings.set("permissions.floorExceptions", ("read .env",))
-    await play.prompt("go")
-    assert "Nearest text" in results(play)[1]
+    harness = fleet(tmp_path, call("read", path=".env"), miss)
+    harness.effective_settings.set("permissions.floorExceptions", ("read .env",))
+    await harness.prompt("go")
+    assert "Nearest text" in results(harness)[1]
 
 
 async def test_no_patch_moves_what_is_secret_to_where_anybody_reads_it(tmp_path: Path) -> None:
     patch = "*** Begin Patch\n*** Update File: .env\n*** Move to: notes.txt\n*** End Patch"
-    play = fleet(tmp_path, call("apply_patch", input=patch))
-    await play.prompt("go")
-    assert "holds secrets" in results(play)[0]
-    assert not (play.session.cwd / "notes.txt").exists()
+    harness = fleet(tmp_path, call("apply_patch", input=patch))
+    await harness.prompt("go")
+    assert "holds secrets" in results(harness)[0]
+    assert not (harness.session.cwd / "notes.txt").exists()
 
 
 async def test_what_is_written_over_is_not_told(tmp_path: Path) -> None:
-    play = fleet(tmp_path, call("write", path=".env", content="x=1\n"))
-    await play.prompt("go")
-    (told,) = [one for one in play.session.messages if isinstance(one, ToolResultMessage)]
-    assert (play.session.cwd / ".env").read_text() == "x=1\n"
+    harness = fleet(tmp_path, call("write", path=".env", content="x=1\n"))
+    await harness.prompt("go")
+    (told,) = [one for one in harness.session.messages if isinstance(one, ToolResultMessage)]
+    assert (harness.session.cwd / ".env").read_text() == "x=1\n"
     assert "'of .env" not in str(told)

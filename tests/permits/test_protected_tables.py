@@ -8,7 +8,7 @@ import pytest
 
 from app.permits.secret_files import delayed_run_reason, secret_likelihood
 from app.providers.scripted import ScriptedAnswer, call, say
-from tests.permits.test_gate import decisions, results, stage
+from tests.permits.test_gate import decisions, gated_session, results
 from tools.protected.keys import KEY_NAMES, KEY_PLACES, SHOWN_OWN_FILES, KeyName, KeyPlace
 from tools.protected.later import HOME_AUTORUN_FILES, PROJECT_AUTORUN_FILES, AutorunFile
 
@@ -32,26 +32,26 @@ def in_answers(*calls: tuple[str, dict[str, str]]) -> tuple[ScriptedAnswer, ...]
 async def test_no_file_that_runs_later_is_written_unasked_in_auto_edit(tmp_path: Path) -> None:
     paths = [path for row in PROJECT_AUTORUN_FILES for path in (below(row), f"packages/one/{below(row)}")]
     calls = in_answers(*(("write", {"path": path, "content": "x"}) for path in paths))
-    play = stage(tmp_path, *calls, say("ok"), asks="nobody", mode="auto-edit")
-    await play.prompt("go")
-    assert [path for path in paths if (play.session.cwd / path).exists()] == []
-    assert len(results(play)) == len(paths)
+    harness = gated_session(tmp_path, *calls, say("ok"), asks="nobody", mode="auto-edit")
+    await harness.prompt("go")
+    assert [path for path in paths if (harness.session.cwd / path).exists()] == []
+    assert len(results(harness)) == len(paths)
 
 
 async def test_no_place_of_keys_is_read_unasked_in_full(tmp_path: Path) -> None:
     home, project = tmp_path / "home", tmp_path / "home" / "project"
     paths = [str(home / below(place)) for place in KEY_PLACES]
     paths += [str(project / "sub" / named(one)) for one in KEY_NAMES]
-    play = stage(
+    harness = gated_session(
         tmp_path, *in_answers(*(("read", {"path": path}) for path in paths)), say("ok"), asks="nobody"
     )
-    play.session.permissions.rules.set_mode("full")
+    harness.session.permissions.rules.set_mode("full")
     for path in paths:
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         Path(path).write_text("the content")
-    await play.prompt("go")
-    assert [one for one in results(play) if "the content" in one] == []
-    assert len(decisions(play)) == len(paths)
+    await harness.prompt("go")
+    assert [one for one in results(harness) if "the content" in one] == []
+    assert len(decisions(harness)) == len(paths)
 
 
 def test_every_place_of_keys_is_secret_in_any_spelling_of_case() -> None:

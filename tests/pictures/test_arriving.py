@@ -13,7 +13,7 @@ from app.values.codec import encode_json
 from app.values.models import Model
 from tests.support.photographs import Photographs
 from tests.support.screens import Screen
-from tests.tui.stage import BayouApp
+from tests.tui.scripted_app import BayouApp
 
 FLEET = "".join(
     f"def leg_{number}(boat, weather):\n    if weather.is_rough:\n        return boat.wait({number})\n"

@@ -14,8 +14,8 @@ from app.sessions.session_log import SessionLog
 from app.tui.features.extensions.trust_screen import GRACE_SECONDS
 from app.tui.features.sessions.screen import SessionsScreen
 from app.tui.features.tree.screen import TreeScreen
-from tests.sessions.say import answer
-from tests.sessions.say import say as said
+from tests.sessions.make_entries import assistant_entry
+from tests.sessions.make_entries import user_entry as said
 from tests.support.photographs import Photographs
 from tests.support.screens import Screen, text_of
 from tests.support.sizes import resize
@@ -195,7 +195,7 @@ def written(screen: Screen, text: str, name: str = "", cwd: Path | None = None) 
     paths = Paths.from_env({"HOME": str(screen.home)}, cwd or screen.project)
     log = SessionLog.create(SessionPaths(own=paths.sessions_dir, cwd=paths.cwd).folder, paths.cwd)
     log.append(said(text))
-    log.append(answer(f"{text} It is so."))
+    log.append(assistant_entry(f"{text} It is so."))
     log.close()
     assert log.path is not None
     if name:

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 
 from app.providers.senders.client import close_connections
 from app.values.messages import AssistantMessage
-from tests.providers.wires import ANSWERS, TEXT
+from tests.providers.wire_formats import ANSWERS, TEXT
 
 API = "openai-completions"
 BODY = ANSWERS[API]()

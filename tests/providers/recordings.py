@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from tests.providers.loopback import sse
-from tests.providers.wires import FIRST, SECOND, TEXT, THOUGHT, anthropic_answer, completions_answer
+from tests.providers.wire_formats import FIRST, SECOND, TEXT, THOUGHT, anthropic_answer, completions_answer
 
 
 def recorded_messages() -> bytes:

@@ -11,7 +11,7 @@ from app.providers.model_stream import Credential, RequestHooks
 from app.providers.registry import Registry
 from app.values.content import Text, Thinking, ToolCall
 from tests.providers.loopback import Loopback, Reply
-from tests.providers.wires import (
+from tests.providers.wire_formats import (
     ANSWERS,
     FIRST,
     SECOND,

@@ -9,7 +9,7 @@ from app.values.content import Text, Thinking, ToolCall
 from app.values.messages import AssistantMessage, ToolResultMessage, user_message
 from app.values.models import ThinkingLevel
 from tests.providers.loopback import Loopback, sse
-from tests.providers.wires import anthropic_answer, ask, context, model_for, options
+from tests.providers.wire_formats import anthropic_answer, ask, context, model_for, options
 
 API = "anthropic-messages"
 BEGIN = {"type": "message_start", "message": {"id": "m", "usage": {"input_tokens": 5, "output_tokens": 1}}}

@@ -17,7 +17,7 @@ from app.providers.failure_kinds import (
 )
 from app.values.messages import AssistantMessage
 from app.values.usage import Usage
-from tests.providers.wires import model_for
+from tests.providers.wire_formats import model_for
 
 
 def failed(text: str, provider: str = "p", **facts) -> AssistantMessage:

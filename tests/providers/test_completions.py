@@ -11,7 +11,14 @@ from app.values.content import Image, Text, Thinking, ToolCall
 from app.values.messages import AssistantMessage, ToolResultMessage, UserMessage, user_message
 from app.values.models import Model, ThinkingLevel
 from tests.providers.loopback import Loopback, sse
-from tests.providers.wires import ask, completions_answer, context, model_for, options, responses_answer
+from tests.providers.wire_formats import (
+    ask,
+    completions_answer,
+    context,
+    model_for,
+    options,
+    responses_answer,
+)
 
 CHAT, RESPONSES = "openai-completions", "openai-responses"
 

@@ -23,7 +23,7 @@ from app.values.messages import user_message
 from tests.providers.loopback import Loopback, Reply
 from tests.providers.raw_wire import API, BODY, WHOLE, failed, is_whole, wire
 from tests.providers.test_network import Proxy, certificate, port_of, proxy_to, tls_server
-from tests.providers.wires import ANSWERS, ask, context, model_for, options
+from tests.providers.wire_formats import ANSWERS, ask, context, model_for, options
 
 __all__ = ["certificate"]
 

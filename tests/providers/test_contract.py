@@ -19,7 +19,7 @@ from app.values.stream import (
     TextStart,
     ThinkingDelta,
 )
-from tests.providers.wires import context, listen, model_for, options, shape
+from tests.providers.wire_formats import context, listen, model_for, options, shape
 
 
 def registry_with(adapter, api: str = "mine") -> Registry:

@@ -28,7 +28,7 @@ from app.values.models import Model
 from app.values.stream import StreamDone, StreamError
 from app.values.wire import now_ms
 from tests.providers.loopback import Loopback
-from tests.providers.wires import (
+from tests.providers.wire_formats import (
     ANSWERS,
     FIRST,
     SECOND,

@@ -18,7 +18,7 @@ from app.values.messages import AssistantMessage, user_message
 from app.values.models import ThinkingLevel
 from tests.architecture.sources import ROOT
 from tests.providers.loopback import Loopback, Received, Reply, sse
-from tests.providers.wires import (
+from tests.providers.wire_formats import (
     ANSWERS,
     KEY,
     ask,

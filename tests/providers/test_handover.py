@@ -10,7 +10,17 @@ from app.providers.model_stream import Context
 from app.values.content import Image, Text, ToolCall
 from app.values.messages import AssistantMessage, Message, ToolResultMessage, UserMessage, user_message
 from tests.providers.loopback import Loopback
-from tests.providers.wires import ANSWERS, FIRST, READ_TOOL, SECOND, TEXT, THOUGHT, ask, context, model_for
+from tests.providers.wire_formats import (
+    ANSWERS,
+    FIRST,
+    READ_TOOL,
+    SECOND,
+    TEXT,
+    THOUGHT,
+    ask,
+    context,
+    model_for,
+)
 
 APIS = sorted(ANSWERS)
 PICTURE = Image(data="aGVsbG8=", mime_type="image/png")

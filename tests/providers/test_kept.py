@@ -23,7 +23,7 @@ from app.values.messages import (
 )
 from app.values.models import Model
 from tests.providers.loopback import Loopback
-from tests.providers.wires import ANSWERS, context, model_for, options
+from tests.providers.wire_formats import ANSWERS, context, model_for, options
 
 APIS = sorted(ANSWERS)
 every_api = pytest.mark.parametrize("api", APIS)

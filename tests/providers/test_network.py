@@ -13,7 +13,7 @@ import pytest
 
 from app.providers.senders.client import close_connections, proxy_addresses
 from tests.providers.loopback import Loopback, loopback
-from tests.providers.wires import ANSWERS, ask, model_for, options
+from tests.providers.wire_formats import ANSWERS, ask, model_for, options
 
 every_api = pytest.mark.parametrize("api", sorted(ANSWERS))
 

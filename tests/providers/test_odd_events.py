@@ -20,7 +20,7 @@ from app.values.messages import AssistantMessage
 from app.values.stream import StreamDone, StreamError
 from app.values.wire import now_ms
 from tests.providers.test_cuts import APIS, read
-from tests.providers.wires import ANSWERS, listen, model_for
+from tests.providers.wire_formats import ANSWERS, listen, model_for
 
 ODD = (None, True, 7, "x", [], {"a": None}, [None])
 Way = tuple[str | int, ...]

@@ -8,9 +8,9 @@ from app.engine.core.retry_policy import RetryPolicy
 from app.providers.failure_kinds import classify
 from app.providers.scripted import say
 from app.values.events import CompactionEnd, Notice
-from tests.engine.stage import Play
+from tests.engine.scripted_session import ScriptedSession
 from tests.providers.loopback import Loopback, Reply
-from tests.providers.wires import ANSWERS, KEY, model_for
+from tests.providers.wire_formats import ANSWERS, KEY, model_for
 
 TOO_LONG = Reply(
     status=400,
@@ -19,30 +19,30 @@ TOO_LONG = Reply(
 )
 
 
-async def overflowing(api: str, server: Loopback, folder: Path) -> Play:
+async def overflowing(api: str, server: Loopback, folder: Path) -> ScriptedSession:
     """A session with two turns behind it, whose model is then one that is asked over HTTP."""
     answers = [say("many words " * 300)] * 2 + [say("a summary")] * 2
-    play = Play(folder, *answers, retry=RetryPolicy(is_enabled=False), classify=classify)
-    play.effective_settings.set("compaction.keepRecentTokens", 500)
-    play.choice.credentials.use_for_this_run("local", KEY)
-    await play.prompt("one")
-    await play.prompt("two")
+    harness = ScriptedSession(folder, *answers, retry=RetryPolicy(is_enabled=False), classify=classify)
+    harness.effective_settings.set("compaction.keepRecentTokens", 500)
+    harness.choice.credentials.use_for_this_run("local", KEY)
+    await harness.prompt("one")
+    await harness.prompt("two")
     scripted = {"api": "scripted", "baseUrl": "http://scripted.test", "models": [{"id": "script"}]}
-    play.choice.catalogue.add_provider("scripted", scripted, owner="test")
-    play.effective_settings.set("compaction.model", "scripted/script")
-    play.choice.set(model_for(api, server.url))
-    return play
+    harness.choice.catalogue.add_provider("scripted", scripted, owner="test")
+    harness.effective_settings.set("compaction.model", "scripted/script")
+    harness.choice.set(model_for(api, server.url))
+    return harness
 
 
 @pytest.mark.parametrize("api", sorted(ANSWERS))
 async def test_it_is_recovered_from_once(api: str, server: Loopback, tmp_path: Path) -> None:
-    play = await overflowing(api, server, tmp_path)
+    harness = await overflowing(api, server, tmp_path)
     server.reply(TOO_LONG, TOO_LONG)
-    await play.prompt("three")
-    [end] = play.all(CompactionEnd)
+    await harness.prompt("three")
+    [end] = harness.all(CompactionEnd)
     assert end.reason == "overflow" and end.will_retry
     assert len(server.requests) == 2, "sent again once"
     assert len(server.requests[1].body) < len(server.requests[0].body)
-    told = [notice.text for notice in play.all(Notice) if notice.level == "error"]
+    told = [notice.text for notice in harness.all(Notice) if notice.level == "error"]
     assert len(told) == 1 and told[0].startswith("Context overflow recovery failed after one")
-    await play.session.close()
+    await harness.session.close()

@@ -5,7 +5,7 @@ import pytest
 from app.providers.model_stream import Credential, RequestHooks
 from tests.providers.loopback import Loopback, Reply
 from tests.providers.raw_wire import API, BODY, failed, is_whole
-from tests.providers.wires import ANSWERS, ask, model_for, options
+from tests.providers.wire_formats import ANSWERS, ask, model_for, options
 
 
 def moved(status: int, target: str) -> Reply:

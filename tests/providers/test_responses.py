@@ -10,7 +10,7 @@ from app.providers.model_stream import Credential
 from app.providers.request_preparation import prepare_request
 from app.values.messages import AssistantMessage, user_message
 from tests.providers.loopback import Loopback, Reply, sse
-from tests.providers.wires import ask, context, model_for, options, responses_answer
+from tests.providers.wire_formats import ask, context, model_for, options, responses_answer
 
 RESPONSES = "openai-responses"
 

@@ -20,7 +20,7 @@ from app.values.messages import (
 )
 from tests.providers.loopback import Loopback, Received, Reply
 from tests.providers.recordings import RECORDINGS
-from tests.providers.wires import READ_TOOL, TEXT, THOUGHT, ask, context, model_for, options
+from tests.providers.wire_formats import READ_TOOL, TEXT, THOUGHT, ask, context, model_for, options
 
 anthropic = pytest.importorskip("anthropic")
 openai = pytest.importorskip("openai")

@@ -16,7 +16,7 @@ from app.providers.failure_kinds import classify
 from app.values.messages import AssistantMessage, user_message
 from tests.providers.loopback import Loopback
 from tests.providers.raw_wire import API, BODY, HEAD, WHOLE, Talk, Wire, failed, is_whole, wire
-from tests.providers.wires import ask, context, model_for, options
+from tests.providers.wire_formats import ask, context, model_for, options
 
 
 async def answered(*pieces: bytes, pause: bool = True) -> AssistantMessage:

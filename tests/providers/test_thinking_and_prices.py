@@ -14,7 +14,7 @@ from app.providers.models.thinking import (
 )
 from app.values.models import THINKING_LEVELS, Prices, PriceTier, ThinkingLevel
 from app.values.usage import Usage
-from tests.providers.wires import model_for
+from tests.providers.wire_formats import model_for
 
 
 def model(words: dict[str, str | None] | None, *, reasoning: bool = True):

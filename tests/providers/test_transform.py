@@ -33,7 +33,7 @@ from app.values.messages import (
     user_message,
 )
 from app.values.models import Model
-from tests.providers.wires import model_for
+from tests.providers.wire_formats import model_for
 
 HERE = model_for("anthropic-messages")
 PICTURE = Image(data="aGVsbG8=", mime_type="image/png")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.repomap.harbour import FILES, write
+from tests.repomap.boat_repository import FILES, write
 from tools.repomap.repository import MappedRepository
 
 

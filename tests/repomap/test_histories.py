@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.repomap.harbour import shown, write
+from tests.repomap.boat_repository import shown, write
 from tools.repomap.index.nearness import MAX_FILES
 from tools.repomap.index.store import IndexStore
 from tools.repomap.repository import MappedRepository

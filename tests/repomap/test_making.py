@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.repomap.harbour import FILES, Stopped, shown, write
-from tests.repomap.poisoned import dies_at_poison
+from tests.repomap.boat_repository import FILES, Stopped, shown, write
+from tests.repomap.crashing_parser import crash_at_poison
 from tools.repomap.index import building
 from tools.repomap.index.building import IndexedFolder, build_index, open_for_writing, survey_folder
 from tools.repomap.index.hidden import HiddenFiles
@@ -132,7 +132,7 @@ def test_a_file_at_which_workers_die_costs_no_other(
     for number in range(120):
         write(folder, f"many/file{number}.py", f"def thing{number}():\n    pass\n")
     write(folder, "many/poison.py", "def poison():\n    pass\n" + "x = 1\n" * 5000)
-    monkeypatch.setattr(building, "index_batch", dies_at_poison)
+    monkeypatch.setattr(building, "index_batch", crash_at_poison)
     repository = MappedRepository(folder, tmp_path / "cache")
     with open_for_writing(repository.index) as store:
         assert build_index(store, IndexedFolder(folder), workers=1)

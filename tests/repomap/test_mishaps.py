@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.repomap.harbour import shown, write
+from tests.repomap.boat_repository import shown, write
 from tools.repomap.index.builder import IndexBuilder
 from tools.repomap.index.building import IndexedFolder
 from tools.repomap.index.listing import FolderListing

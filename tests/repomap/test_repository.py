@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.repomap.harbour import FILES, shown, write
+from tests.repomap.boat_repository import FILES, shown, write
 from tools.repomap.index.builder import IndexBuilder
 from tools.repomap.index.building import IndexedFolder, open_for_writing
 from tools.repomap.index.store import IndexStore, limit_index_folder

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.repomap.harbour import FILES, shown, write
+from tests.repomap.boat_repository import FILES, shown, write
 from tools.repomap.index import upkeep
 from tools.repomap.index.builder import IndexBuilder
 from tools.repomap.index.parts import split_words

@@ -20,7 +20,7 @@ from app.sessions.file.partial_answer import read_unrecorded
 from app.sessions.session_log import SessionLog
 from app.values.entries import CustomMessageEntry, MessageEntry
 from app.values.wire import to_wire
-from tests.sessions.say import say
+from tests.sessions.make_entries import user_entry
 
 ROOT = Path(__file__).parents[2]
 PROMPTS = ["read notes.txt\nrun ls", "run `seq 1 400`", "hello", "read notes.txt", "run `echo one`"]
@@ -131,7 +131,7 @@ def test_what_bayou_had_announced_is_there_after_a_kill(places: tuple[Path, Path
     assert {line["toolCallId"] for line in lines if line.get("type") == "tool_execution_end"} <= ids
     compactions = [line for line in lines if line.get("type") == "compaction_end" and line.get("result")]
     assert len(compactions) <= sum(to_wire(entry)["type"] == "compaction" for entry in log.entries)
-    log.append(say("after the crash"))
+    log.append(user_entry("after the crash"))
     log.close()
     again = SessionLog.open(path)
     assert again.entries == log.entries and not again.problems

@@ -24,7 +24,7 @@ from app.sessions.session_log import SessionLog
 from app.values.codec import encode
 from app.values.entries import SessionHeader
 from tests.conftest import OUTSIDE
-from tests.sessions.say import answer, result, say
+from tests.sessions.make_entries import assistant_entry, tool_result_entry, user_entry
 
 
 def quarantined_bytes(record: dict[str, Any]) -> bytes:
@@ -35,10 +35,10 @@ def quarantined_bytes(record: dict[str, Any]) -> bytes:
 def written(folder: Path) -> tuple[Path, bytes]:
     """A small session with all that makes lines differ: no ASCII, long lines, a line separator of Unicode."""
     log = SessionLog.create(folder, folder)
-    log.append(say("hej då \u2028 😀"))
-    log.append(answer("one", "call"))
-    log.append(result("call", "x" * 300))
-    log.append(answer("two"))
+    log.append(user_entry("hej då \u2028 😀"))
+    log.append(assistant_entry("one", "call"))
+    log.append(tool_result_entry("call", "x" * 300))
+    log.append(assistant_entry("two"))
     log.close()
     assert log.path is not None
     return log.path, log.path.read_bytes()
@@ -56,7 +56,7 @@ def test_cut_anywhere_it_opens_with_all_whole_lines_and_takes_the_next_entry(tmp
             complete += 1  # all but the line feed is there
         log = SessionLog.open(cut)
         assert len(log.entries) == max(complete, 0), length
-        added = log.append(say("on"))
+        added = log.append(user_entry("on"))
         log.close()
         again = SessionLog.open(cut)
         assert again.problems == []
@@ -94,7 +94,7 @@ def test_a_torn_line_that_cannot_be_set_aside_stays_and_nothing_is_glued_to_it(t
     sidecar(path, "quarantine").mkdir()
     log = SessionLog.open(path)
     assert "could not be moved to another file" in log.problems[0]
-    added = log.append(say("on"))
+    added = log.append(user_entry("on"))
     log.close()
     assert path.read_bytes().startswith(whole + b'{"torn\n')
     assert SessionLog.open(path, read_only=True).entries[-1] == added
@@ -117,7 +117,7 @@ def test_a_file_that_is_replaced_while_it_is_opened_is_opened_as_it_then_is(
     monkeypatch.setattr(SessionFile, "open", classmethod(open_slowly))
     log = SessionLog.open(path)
     assert len(log.entries) == 3
-    log.append(say("on"))
+    log.append(user_entry("on"))
     assert len(read_session(path).entries) == 4
 
 
@@ -127,7 +127,7 @@ def test_zeros_of_a_power_cut_are_no_entry_and_hide_none(tmp_path: Path) -> None
     path.write_bytes(b"\n".join([*lines[:3], b"\0" * 40 + lines[3], lines[4]]) + b"\n" + b"\0" * 4096)
     log = SessionLog.open(path)
     assert len(log.entries) == 4
-    log.append(say("on"))
+    log.append(user_entry("on"))
     log.close()
     assert len(SessionLog.open(path).entries) == 5
 
@@ -177,7 +177,7 @@ def test_cycles_orphans_and_duplicate_ids_end_somewhere(tmp_path: Path) -> None:
     assert [entry.id for entry in log.path_to("twice")] == ["twice", "child", "twice"]
     assert "have the id of an earlier entry" in log.problems[0]
     assert len(log.subtree(None)) == 7
-    assert log.append(say("on")).parent_id == "twice"
+    assert log.append(user_entry("on")).parent_id == "twice"
 
 
 def test_unknown_types_and_fields_survive(tmp_path: Path) -> None:
@@ -185,7 +185,7 @@ def test_unknown_types_and_fields_survive(tmp_path: Path) -> None:
     extended = {**mark("b", "a"), "colour": "green"}
     path = with_lines(tmp_path / "s.jsonl", strange, extended)
     log = SessionLog.open(path)
-    log.append(say("on"))
+    log.append(user_entry("on"))
     assert [json.loads(encode(entry)) for entry in log.entries[:2]] == [strange, extended]
     assert [entry.id for entry in log.path_to()][:2] == ["a", "b"]
 
@@ -193,7 +193,7 @@ def test_unknown_types_and_fields_survive(tmp_path: Path) -> None:
 def test_a_line_of_many_megabytes_is_read(tmp_path: Path) -> None:
     size = (200 if OUTSIDE.get("BAYOU_LONG") else 20) * 1024 * 1024
     log = SessionLog.create(tmp_path, tmp_path)
-    log.append(say("x" * size))
+    log.append(user_entry("x" * size))
     log.close()
     assert log.path is not None
     with log.path.open("ab") as file:
@@ -287,7 +287,7 @@ def test_a_file_that_may_not_be_written_is_opened_for_reading(
     log = SessionLog.open(path)
     assert log.is_read_only and "Fork it" in log.problems[0]
     with pytest.raises(SessionReadOnly):
-        log.append(say("on"))
+        log.append(user_entry("on"))
     log.move_leaf(log.entries[0].id)
     assert log.leaf_id == log.entries[0].id
     assert path.read_bytes() == whole

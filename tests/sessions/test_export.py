@@ -25,7 +25,7 @@ from app.values.entries import (
     SessionInfoEntry,
 )
 from app.values.messages import AssistantMessage, BashExecutionMessage, ToolResultMessage, UserMessage
-from tests.sessions.say import answer, result, say
+from tests.sessions.make_entries import assistant_entry, tool_result_entry, user_entry
 
 FIXTURES = Path(__file__).parent / "fixtures"
 EVIL = (
@@ -83,7 +83,7 @@ def everything_evil() -> SessionLog:
     log = SessionLog.in_memory(Path("/x" + EVIL))
     entries: list[Entry] = [
         ModelChangeEntry(parent_id=None, provider=EVIL, model_id=EVIL),
-        say(EVIL),
+        user_entry(EVIL),
         MessageEntry(
             parent_id=None,
             message=UserMessage(content=(Text(text=EVIL), Image(data='"><script>', mime_type='"><script>'))),
@@ -91,8 +91,8 @@ def everything_evil() -> SessionLog:
         MessageEntry(
             parent_id=None, message=UserMessage(content=(Image(data="QQ==", mime_type="image/svg+xml"),))
         ),
-        answer(EVIL, EVIL),
-        result(EVIL, EVIL),
+        assistant_entry(EVIL, EVIL),
+        tool_result_entry(EVIL, EVIL),
         MessageEntry(
             parent_id=None, message=AssistantMessage(model=EVIL, error_message=EVIL, stop_reason="error")
         ),
@@ -120,17 +120,17 @@ def test_nothing_of_the_content_can_run() -> None:
 @given(st.text(max_size=60), st.text(max_size=20))
 def test_no_text_at_all_becomes_markup(text: str, name: str) -> None:
     log = SessionLog.in_memory(Path("/x"))
-    for entry in (say(text), answer(text, name), result(name, text)):
+    for entry in (user_entry(text), assistant_entry(text, name), tool_result_entry(name, text)):
         log.append(entry)
     check_harmless(export_html(log))
 
 
 def test_the_page_has_every_branch_and_shows_the_active_one(tmp_path: Path) -> None:
     log = SessionLog.create(tmp_path, tmp_path)
-    first = log.append(say("first"))
-    left = log.append(answer("left branch"))
+    first = log.append(user_entry("first"))
+    left = log.append(assistant_entry("left branch"))
     log.move_leaf(first.id)
-    right = log.append(answer("right branch"))
+    right = log.append(assistant_entry("right branch"))
     log.set_label(first.id, "start here")
     page = check_harmless(export_html(log))
     articles = {a["data-id"]: str(a["class"]) for tag, a in page.tags if tag == "article"}
@@ -142,13 +142,13 @@ def test_the_page_has_every_branch_and_shows_the_active_one(tmp_path: Path) -> N
 
 def test_what_is_said_while_the_page_is_made_is_not_on_it(tmp_path: Path) -> None:
     log = SessionLog.create(tmp_path, tmp_path)
-    log.append(say("first"))
+    log.append(user_entry("first"))
 
     def change(entry: Entry) -> Entry:
         if isinstance(
             entry, SessionInfoEntry
         ):  # the title, which is asked for when the entries have been looked at
-            log.append(say("later"))
+            log.append(user_entry("later"))
         return entry
 
     page = "".join(check_harmless(export_html(log, change=change)).text)
@@ -168,9 +168,9 @@ def test_samples_can_be_exported(name: str, sample: Callable[[str], Path]) -> No
 def test_markdown_fences_are_longer_than_those_inside() -> None:
     assert fenced("a\n````\nb").startswith("`````\n")
     log = SessionLog.in_memory(Path("/x"))
-    log.append(say("look"))
-    log.append(answer("ok", "1"))
-    log.append(result("1", "```\n# not a heading of ours\n```"))
+    log.append(user_entry("look"))
+    log.append(assistant_entry("ok", "1"))
+    log.append(tool_result_entry("1", "```\n# not a heading of ours\n```"))
     assert "````\n```\n# not a heading" in export_markdown(log)
 
 

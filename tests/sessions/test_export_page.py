@@ -12,8 +12,8 @@ from app.sessions.export.html import export_html
 from app.sessions.export.html_code import ColouredCode
 from app.sessions.session_log import SessionLog
 from app.values.content import ToolCall
-from tests.sessions.say import answer, result, say
-from tests.sessions.shown import asked, came, shown_session
+from tests.sessions.example_session import asked, came, example_session
+from tests.sessions.make_entries import assistant_entry, tool_result_entry, user_entry
 from tests.sessions.test_export import Page, check_harmless, everything_evil
 from tools.results import ColouredSpan
 
@@ -49,14 +49,14 @@ def article(html: str, entry_id: str) -> str:
 
 def test_the_lines_of_a_prompt_stay_lines(tmp_path: Path) -> None:
     log = SessionLog.create(tmp_path / "sessions", tmp_path)
-    log.append(say("one\ntwo"))
+    log.append(user_entry("one\ntwo"))
     html = export_html(log)
     assert "<p>one\ntwo</p>" in html
     assert re.search(r"article\.user > p \{[^}]*white-space: pre-line", html)
 
 
 def test_a_call_and_its_result_are_one_card_with_its_path(tmp_path: Path) -> None:
-    log = shown_session(tmp_path)
+    log = example_session(tmp_path)
     html = export_html(log)
     check_harmless(html)
     calls, edited = log.entries[3], log.entries[4]
@@ -68,7 +68,7 @@ def test_a_call_and_its_result_are_one_card_with_its_path(tmp_path: Path) -> Non
 
 
 def test_figures_title_tables_code_and_diagrams(tmp_path: Path) -> None:
-    html = export_html(shown_session(tmp_path))
+    html = export_html(example_session(tmp_path))
     assert "<title>Areas &amp; products</title>" in html
     assert "21k in, 340 out · $0.012" in html
     assert '<td class="right">600</td>' not in html and '<td class="right">50</td>' in html
@@ -78,7 +78,7 @@ def test_figures_title_tables_code_and_diagrams(tmp_path: Path) -> None:
 
 
 def test_branches_lead_to_each_other(tmp_path: Path) -> None:
-    log = shown_session(tmp_path)
+    log = example_session(tmp_path)
     html = export_html(log)
     left, right = (
         log.entries[8],
@@ -97,7 +97,7 @@ def test_a_call_without_a_result_says_so(tmp_path: Path) -> None:
 def test_a_line_of_a_megabyte_is_text_and_closed(tmp_path: Path) -> None:
     log = SessionLog.in_memory(tmp_path)
     line = "<b>" + "x[*`" * 250_000
-    log.append(say(line))
+    log.append(user_entry(line))
     log.append(asked(ToolCall(id="1", name="bash", arguments={"command": "cat x"})))
     log.append(came("1", "bash", line))
     page = check_harmless(export_html(log))
@@ -106,7 +106,7 @@ def test_a_line_of_a_megabyte_is_text_and_closed(tmp_path: Path) -> None:
 
 @needs_browser
 def test_the_browser_shows_it_and_has_nothing_to_complain(tmp_path: Path) -> None:
-    dom, said = opened(export_html(shown_session(tmp_path)), tmp_path)
+    dom, said = opened(export_html(example_session(tmp_path)), tmp_path)
     assert said == []
     assert "UTC</time>" not in dom  # the page's own script ran: times are the reader's
     assert not [tag for tag, _ in Page(dom).tags if tag == "img"]
@@ -114,7 +114,7 @@ def test_the_browser_shows_it_and_has_nothing_to_complain(tmp_path: Path) -> Non
 
 @needs_browser
 def test_the_policy_is_in_force_and_the_console_is_read(tmp_path: Path) -> None:
-    page = export_html(shown_session(tmp_path)).replace(
+    page = export_html(example_session(tmp_path)).replace(
         "<h1>", "<h1 style='color: red'><script>alert(1)</script>", 1
     )
     assert any("Content Security Policy" in line for line in opened(page, tmp_path)[1])
@@ -128,7 +128,7 @@ def steered(page: str, script: str) -> str:
 
 @needs_browser
 def test_search_finds_on_all_branches_and_opens_what_it_finds(tmp_path: Path) -> None:
-    log = shown_session(tmp_path)
+    log = example_session(tmp_path)
     typed = "search.value = 'LOOK first'; search.dispatchEvent(new Event('input'))"
     dom, said = opened(steered(export_html(log), typed), tmp_path)
     assert said == [] and "1 of 12</span>" in dom
@@ -139,7 +139,7 @@ def test_search_finds_on_all_branches_and_opens_what_it_finds(tmp_path: Path) ->
 
 @needs_browser
 def test_a_step_leads_to_the_branch_beside(tmp_path: Path) -> None:
-    log = shown_session(tmp_path)
+    log = example_session(tmp_path)
     left = log.entries[8].id
     step = f"document.querySelector('.branches a[data-id=\"{left}\"]').click()"
     dom, said = opened(steered(export_html(log), step), tmp_path)
@@ -164,9 +164,9 @@ def test_a_large_session_opens(tmp_path: Path) -> None:
     log = SessionLog.in_memory(tmp_path)
     code = "def area(width, height):\n    return width * height  # of a rectangle\n" * 600
     for number in range(500):
-        log.append(say(f"Question {number}"))
-        log.append(answer(f"```python\n{code[:2_000]}\n```", str(number)))
-        log.append(result(str(number), code))
+        log.append(user_entry(f"Question {number}"))
+        log.append(assistant_entry(f"```python\n{code[:2_000]}\n```", str(number)))
+        log.append(tool_result_entry(str(number), code))
     page = export_html(log)
     assert len(page) > 20_000_000
     dom, said = opened(page, tmp_path)

@@ -16,7 +16,7 @@ from app.sessions.file.session_file import SyncTiming
 from app.sessions.file.session_reader import read_session
 from app.sessions.session_log import SessionLog
 from app.values import codec
-from tests.sessions.say import answer, result, say
+from tests.sessions.make_entries import assistant_entry, tool_result_entry, user_entry
 
 
 class Disk:
@@ -56,13 +56,13 @@ def same_on_disk(log: SessionLog) -> bool:
 
 
 SCRIPT: list[Callable[[SessionLog], object]] = [
-    lambda log: log.append(say("hello")),
-    lambda log: log.append(answer("one", "a", "b")),
-    lambda log: log.append(result("b")),
-    lambda log: log.append(result("a")),
+    lambda log: log.append(user_entry("hello")),
+    lambda log: log.append(assistant_entry("one", "a", "b")),
+    lambda log: log.append(tool_result_entry("b")),
+    lambda log: log.append(tool_result_entry("a")),
     lambda log: log.set_label(log.entries[0].id, "start"),
     lambda log: log.move_leaf(log.entries[0].id),
-    lambda log: log.append(answer("other")),
+    lambda log: log.append(assistant_entry("other")),
     lambda log: log.rename("a name"),
 ]
 
@@ -101,19 +101,19 @@ def test_while_the_disk_stays_full_every_append_is_refused_and_none_is_glued_to_
 ) -> None:
     disk = Disk(monkeypatch, errno.ENOSPC)
     log = SessionLog.create(tmp_path, tmp_path)
-    log.append(say("hello"))
+    log.append(user_entry("hello"))
     disk.writes, disk.fail_at, disk.part, disk.can_truncate = 0, 1, 7, False
     for _ in range(3):
         with pytest.raises(SessionWriteError):
-            log.append(answer("lost"))
+            log.append(assistant_entry("lost"))
     disk.heal()
-    kept = log.append(answer("kept"))
+    kept = log.append(assistant_entry("kept"))
     assert same_on_disk(log) and log.leaf_id == kept.id
 
 
 def test_a_failed_fsync_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     log = SessionLog.create(tmp_path, tmp_path)
-    log.append(say("hello"))
+    log.append(user_entry("hello"))
 
     def refuse(descriptor: int) -> None:
         raise OSError(errno.EIO, os.strerror(errno.EIO))
@@ -130,12 +130,12 @@ def test_the_disk_is_waited_for_as_the_setting_says(
     policy: SyncTiming, of_entries: int, of_turns: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     log = SessionLog.create(tmp_path, tmp_path, fsync=lambda: policy)
-    log.append(say("hello"))
+    log.append(user_entry("hello"))
     log.end_turn()
     forced: list[int] = []
     monkeypatch.setattr(session_file.os, "fsync", forced.append)
     for number in range(3):
-        log.append(answer(str(number)))
+        log.append(assistant_entry(str(number)))
     assert len(forced) == of_entries
     log.end_turn()
     log.end_turn()
@@ -151,10 +151,10 @@ def test_the_name_of_a_new_file_is_as_safe_as_what_is_in_it_and_no_sooner(
     safe: list[Path] = []
     monkeypatch.setattr(session_file, "sync_folder", safe.append)
     log = SessionLog.create(tmp_path, tmp_path, fsync=lambda: policy)
-    log.append(say("hello"))
+    log.append(user_entry("hello"))
     assert safe == [tmp_path] * at_once
     log.end_turn()
-    log.append(answer("and on"))
+    log.append(assistant_entry("and on"))
     log.end_turn()
     assert safe == [tmp_path] * at_the_end
 
@@ -166,19 +166,19 @@ from app.sessions.errors import SessionWriteError
 from app.sessions.session_log import SessionLog
 from app.sessions.file.session_reader import read_session
 from app.values import codec
-from tests.sessions.say import answer, say
+from tests.sessions.make_entries import assistant_entry, user_entry
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 log = SessionLog.create(Path(sys.argv[1]), Path(sys.argv[1]))
-log.append(say("hello"))
+log.append(user_entry("hello"))
 resource.setrlimit(resource.RLIMIT_FSIZE, (2000, resource.RLIM_INFINITY))
 try:
     while True:
-        log.append(answer("x" * 300))
+        log.append(assistant_entry("x" * 300))
 except SessionWriteError as problem:
     print(problem)
 assert read_session(log.path).entries == log.entries
 resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-log.append(answer("on"))
+log.append(assistant_entry("on"))
 assert read_session(log.path).entries == log.entries
 assert log.path.read_bytes().endswith(b"\\n")
 """
@@ -217,25 +217,25 @@ def test_a_draft_that_cannot_be_saved_leaves_the_old_one(
 
 def test_a_deleted_file_is_written_again_and_a_replaced_one_left_alone(tmp_path: Path) -> None:
     log = SessionLog.create(tmp_path, tmp_path)
-    log.append(say("hello"))
+    log.append(user_entry("hello"))
     assert log.path is not None
     log.path.unlink()
-    log.append(answer("hi"))
+    log.append(assistant_entry("hi"))
     assert same_on_disk(log) and "written again" in log.problems[0]
     (tmp_path / "other").write_bytes(b"someone else's\n")
     (tmp_path / "other").replace(log.path)
     with pytest.raises(SessionWriteError, match="replaced this file"):
-        log.append(say("on"))
+        log.append(user_entry("on"))
     assert log.path.read_bytes() == b"someone else's\n"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="an open file cannot be renamed there")
 def test_a_renamed_file_is_followed(tmp_path: Path) -> None:
     log = SessionLog.create(tmp_path, tmp_path)
-    log.append(say("hello"))
+    log.append(user_entry("hello"))
     assert log.path is not None
     before = log.path
     log.path.rename(tmp_path / "renamed.jsonl")
-    log.append(answer("hi"))
+    log.append(assistant_entry("hi"))
     assert log.path == tmp_path / "renamed.jsonl" and not before.exists()
     assert same_on_disk(log) and "renamed" in log.problems[0]

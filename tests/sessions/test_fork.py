@@ -11,14 +11,14 @@ from app.sessions.export.jsonl import export_jsonl
 from app.sessions.fork import clone, copy_session, fork_before
 from app.sessions.session_log import SessionLog
 from app.values.entries import CompactionEntry, CustomMessageEntry, LabelEntry, ModelChangeEntry
-from tests.sessions.say import answer, result, say
+from tests.sessions.make_entries import assistant_entry, tool_result_entry, user_entry
 
 
 def talk(folder: Path) -> SessionLog:
     """model, user a, answer, user b, answer."""
     log = SessionLog.create(folder, folder)
     log.append(ModelChangeEntry(parent_id=None, provider="p", model_id="m"))
-    for entry in (say("a"), answer("A"), say("b"), answer("B")):
+    for entry in (user_entry("a"), assistant_entry("A"), user_entry("b"), assistant_entry("B")):
         log.append(entry)
     return log
 
@@ -38,7 +38,7 @@ def test_a_fork_before_the_first_message_waits_for_something_to_be_said(tmp_path
     log = talk(tmp_path)
     fork = fork_before(log, log.entries[1].id, tmp_path)
     assert fork.path is not None and not fork.path.exists()
-    fork.append(say("other"))
+    fork.append(user_entry("other"))
     fork.close()
     again = SessionLog.open(fork.path)
     assert [type(entry).__name__ for entry in again.entries] == ["ModelChangeEntry", "MessageEntry"]
@@ -59,7 +59,7 @@ def test_a_clone_leaves_labels_out_of_the_chain_and_puts_them_at_the_end(tmp_pat
     log.set_label(last, "taken away")
     log.append(CompactionEntry(parent_id=None, summary="s", first_kept_entry_id=label.id))
     log.set_label(last, None)
-    log.append(say("c"))
+    log.append(user_entry("c"))
     copy = clone(log, tmp_path)
     assert [entry.id for entry in copy.entries[:5]] == [entry.id for entry in log.entries[:5]]
     compaction, said, relabelled = copy.entries[5:]
@@ -73,7 +73,7 @@ def test_a_clone_leaves_labels_out_of_the_chain_and_puts_them_at_the_end(tmp_pat
 def test_a_copy_for_another_project_has_every_branch_and_leaves_the_source_alone(tmp_path: Path) -> None:
     log = talk(tmp_path / "here")
     log.move_leaf(log.entries[2].id)
-    log.append(say("other"))
+    log.append(user_entry("other"))
     assert log.path is not None
     before = log.path.read_bytes()
     path = copy_session(log.path, tmp_path / "there", Path("/other"), session_id="mine")
@@ -110,7 +110,7 @@ def test_an_exported_branch_is_a_session_of_the_same_id(tmp_path: Path) -> None:
     log = talk(tmp_path)
     log.set_label(log.entries[1].id, "here")
     log.move_leaf(log.entries[2].id)
-    log.append(say("other"))
+    log.append(user_entry("other"))
     lines = [json.loads(line) for line in export_jsonl(log).splitlines()]
     assert lines[0]["id"] == log.session_id and "parentSession" not in lines[0]
     assert [line["id"] for line in lines[1:]] == [entry.id for entry in log.path_to()]
@@ -119,16 +119,16 @@ def test_an_exported_branch_is_a_session_of_the_same_id(tmp_path: Path) -> None:
 
 def test_branches_grow_from_any_entry_also_before_the_first_answer_and_mid_tool(tmp_path: Path) -> None:
     log = SessionLog.create(tmp_path, tmp_path)
-    first = log.append(say("a"))
+    first = log.append(user_entry("a"))
     log.move_leaf(None)
-    second = log.append(say("b"))
+    second = log.append(user_entry("b"))
     assert second.parent_id is None
     log.move_leaf(first.id)
-    log.append(answer("", "one", "two"))
-    middle = log.append(result("one"))
-    log.append(result("two"))
+    log.append(assistant_entry("", "one", "two"))
+    middle = log.append(tool_result_entry("one"))
+    log.append(tool_result_entry("two"))
     log.move_leaf(middle.id)
-    log.append(say("instead"))
+    log.append(user_entry("instead"))
     assert len(log.children(middle.id)) == 2
     assert [entry.id for entry in log.children(None)] == [first.id, second.id]
     assert log.common_ancestor(log.leaf_id, log.entries[-3].id) == middle.id
@@ -173,7 +173,7 @@ def test_names_and_labels_hold_for_the_whole_tree(tmp_path: Path) -> None:
 
 def test_a_session_in_memory_writes_nothing(tmp_path: Path) -> None:
     log = SessionLog.in_memory(tmp_path)
-    log.append(say("a"))
+    log.append(user_entry("a"))
     log.move_leaf(None)
     log.end_turn()
     log.close()

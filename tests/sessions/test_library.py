@@ -29,13 +29,13 @@ from app.sessions.trash import delete_session, trashed_sessions, undo_delete
 from app.values.codec import encode
 from app.values.entries import MessageEntry, SessionHeader
 from app.values.wire import now_ms
-from tests.sessions.say import answer, say
+from tests.sessions.make_entries import assistant_entry, user_entry
 
 
 def session(root: Path, cwd: Path, *texts: str, session_id: str | None = None) -> Path:
     log = SessionLog.create(session_folder(root, cwd), cwd, session_id=session_id)
     for number, text in enumerate(texts):
-        log.append(answer(text) if number % 2 else say(text))
+        log.append(assistant_entry(text) if number % 2 else user_entry(text))
     log.close()
     assert log.path is not None
     return log.path
@@ -113,7 +113,7 @@ def test_the_list_follows_every_change_of_the_files(tmp_path: Path) -> None:
     index = SessionIndex(tmp_path)
     assert [one.message_count for one in index.sessions()] == [2]
     log = SessionLog.open(path)
-    log.append(say("grown later"))
+    log.append(user_entry("grown later"))
     log.rename("named")
     assert [(one.message_count, one.name) for one in index.sessions()] == [(3, "named")]
     assert [hit.session.path for hit in all_found(index, "grown")] == [path]
@@ -207,7 +207,7 @@ def test_what_was_said_last_comes_first_whenever_it_was_read(tmp_path: Path) -> 
     until_the_clock_moves()
     assert len(search_sessions(tmp_path, "word")) == 2
     log = SessionLog.open(old)
-    log.append(say("word three"))
+    log.append(user_entry("word three"))
     log.close()
     found = [hit.session.path for hit in search_sessions(tmp_path, "word", limit=2)]
     assert found == [old, between]
@@ -215,7 +215,7 @@ def test_what_was_said_last_comes_first_whenever_it_was_read(tmp_path: Path) -> 
 
 def test_text_that_no_database_takes_spoils_neither_list_nor_search(tmp_path: Path) -> None:
     odd = "odd \ud800 \0 text"
-    entry = MessageEntry(id="\udfff", parent_id=None, message=say(odd).message)
+    entry = MessageEntry(id="\udfff", parent_id=None, message=user_entry(odd).message)
     lines = [SessionHeader(id="\ud800", cwd=odd, parent_session=odd), entry]
     name = os.fsdecode(b"not-utf-8-\xff.jsonl")
     (tmp_path / name).write_bytes(b"".join(encode(line) + b"\n" for line in lines))
@@ -242,7 +242,7 @@ def test_forks_stand_under_their_parents(tmp_path: Path) -> None:
     log = SessionLog.open(session(tmp_path, tmp_path, "parent"))
     other = session(tmp_path, tmp_path, "between")
     child = clone(log, session_folder(tmp_path, tmp_path))
-    late = msgspec.structs.replace(answer("of the child").message, timestamp=now_ms() + 1000)
+    late = msgspec.structs.replace(assistant_entry("of the child").message, timestamp=now_ms() + 1000)
     child.append(MessageEntry(parent_id=None, message=late))
     grandchild = clone(child, session_folder(tmp_path, tmp_path))
     rows = [(row.summary.path, row.depth) for row in rows_with_forks(list_sessions(tmp_path))]
@@ -253,7 +253,7 @@ def test_headers_that_name_each_other_as_parents_make_no_circle(tmp_path: Path) 
     one, other = tmp_path / "one.jsonl", tmp_path / "other.jsonl"
     for path, parent in ((one, other), (other, one)):
         log = SessionLog.create(tmp_path, tmp_path, parent_session=str(parent), name=path.name)
-        log.append(say("x"))
+        log.append(user_entry("x"))
         log.close()
     assert sorted(row.summary.path for row in rows_with_forks(list_sessions(tmp_path))) == [one, other]
 

@@ -8,22 +8,22 @@ import pytest
 from app.sessions.errors import SessionLocked
 from app.sessions.session_log import SessionLog
 from app.values.entries import MessageEntry, ModelChangeEntry
-from tests.sessions.say import answer, say
+from tests.sessions.make_entries import assistant_entry, user_entry
 
 
 def test_nothing_is_on_disk_until_something_is_said(tmp_path: Path) -> None:
     log = SessionLog.create(tmp_path / "sessions", tmp_path)
     log.append(ModelChangeEntry(parent_id=None, provider="p", model_id="m"))
     assert not (tmp_path / "sessions").exists()
-    log.append(say("hello"))
+    log.append(user_entry("hello"))
     assert log.path is not None
     assert log.path.read_bytes().count(b"\n") == 3
 
 
 def test_an_appended_entry_hangs_below_the_leaf_and_is_there_after_opening(tmp_path: Path) -> None:
     log = SessionLog.create(tmp_path, tmp_path)
-    first = log.append(say("hello"))
-    second = log.append(answer("hi"))
+    first = log.append(user_entry("hello"))
+    second = log.append(assistant_entry("hi"))
     assert second.parent_id == first.id
     assert isinstance(second, MessageEntry) and second.message.id == second.id
     log.close()
@@ -36,20 +36,20 @@ def test_an_appended_entry_hangs_below_the_leaf_and_is_there_after_opening(tmp_p
 
 def test_resuming_returns_to_where_the_person_had_gone(tmp_path: Path) -> None:
     log = SessionLog.create(tmp_path, tmp_path)
-    first = log.append(say("hello"))
-    log.append(answer("hi"))
-    log.append(say("more"))
+    first = log.append(user_entry("hello"))
+    log.append(assistant_entry("hi"))
+    log.append(user_entry("more"))
     log.move_leaf(first.id)
     log.close()
     assert log.path is not None
     again = SessionLog.open(log.path)
     assert again.leaf_id == first.id
-    assert again.append(answer("other")).parent_id == first.id
+    assert again.append(assistant_entry("other")).parent_id == first.id
 
 
 def test_a_second_writer_is_told_who_has_the_session(tmp_path: Path) -> None:
     log = SessionLog.create(tmp_path, tmp_path)
-    log.append(say("hello"))
+    log.append(user_entry("hello"))
     assert log.path is not None
     with pytest.raises(SessionLocked, match="or continue in a copy") as told:
         SessionLog.open(log.path)

@@ -11,12 +11,12 @@ from app.sessions.file.session_reader import read_session
 from app.sessions.session_log import SessionLog
 from app.values.codec import encode
 from app.values.entries import CustomEntry, Entry, MessageEntry
-from tests.sessions.say import answer, result, say
+from tests.sessions.make_entries import assistant_entry, tool_result_entry, user_entry
 
 entries = st.one_of(
-    st.builds(say, st.text(max_size=10)),
-    st.builds(answer, st.text(max_size=10), st.sampled_from(["a", "b"])),
-    st.builds(result, st.sampled_from(["a", "b"])),
+    st.builds(user_entry, st.text(max_size=10)),
+    st.builds(assistant_entry, st.text(max_size=10), st.sampled_from(["a", "b"])),
+    st.builds(tool_result_entry, st.sampled_from(["a", "b"])),
     st.builds(lambda data: CustomEntry(parent_id=None, custom_type="t", data=data), st.text(max_size=5)),
 )
 places = st.integers(0, 1000)
@@ -87,10 +87,10 @@ class Session(RuleBasedStateMachine):
         assert self.log.path is not None
         if not self.log.is_on_disk:
             return
-        entry = MessageEntry(parent_id=self.leaf, message=say(foreign).message)
+        entry = MessageEntry(parent_id=self.leaf, message=user_entry(foreign).message)
         with self.log.path.open("ab") as file:
             file.write(encode(entry) + b"\n")
-        self.took(self.log.append(say("mine")))  # ours hangs below our leaf, not below theirs
+        self.took(self.log.append(user_entry("mine")))  # ours hangs below our leaf, not below theirs
         self.parents[entry.id] = entry.parent_id
 
     @invariant()

@@ -17,7 +17,7 @@ from app.values.codec import encode
 from app.values.entries import Entry, MessageEntry, UnknownEntry
 from app.values.messages import UnknownMessage
 from app.values.wire import to_wire
-from tests.sessions.say import answer, say
+from tests.sessions.make_entries import assistant_entry, user_entry
 
 FIXTURES = Path(__file__).parent / "fixtures"
 REFUSED = {"28-torn-header-torn"}
@@ -87,8 +87,8 @@ def test_opening_changes_nothing_and_appending_only_adds(name: str, sample: Samp
         assert path.read_bytes() == before
     before = path.read_bytes()
     count = len(log.entries)
-    log.append(say("NEXT"))
-    log.append(answer("done"))
+    log.append(user_entry("NEXT"))
+    log.append(assistant_entry("done"))
     log.close()
     assert path.read_bytes().startswith(before)
     again = SessionLog.open(path)
@@ -134,7 +134,7 @@ def test_version_1_is_migrated_as_pi_does_it_and_the_original_kept(sample: Sampl
     assert json.loads(path.read_bytes().split(b"\n")[0])["version"] == 3
     assert [row(log, entry)[2] for entry in log.entries] == [one[2] for one in wanted["tree"]][:-1]
     assert context(log.project(), wanted["context_messages"]) == wanted["context_messages"]
-    log.append(say("on"))
+    log.append(user_entry("on"))
     log.close()
     assert [entry.id for entry in SessionLog.open(path).entries] == [entry.id for entry in log.entries]
 

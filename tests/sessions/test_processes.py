@@ -13,7 +13,7 @@ from app.sessions.session_log import SessionLog
 from app.values.codec import encode
 from app.values.entries import MessageEntry
 from tests.conftest import OUTSIDE
-from tests.sessions.say import answer, say
+from tests.sessions.make_entries import assistant_entry, user_entry
 
 WORK = Path(__file__).with_name("worker.py")
 ROOT = Path(__file__).parents[2]
@@ -30,7 +30,7 @@ def start(*arguments: str) -> subprocess.Popen[str]:
 
 def test_two_processes_taking_turns_lose_and_mix_nothing(tmp_path: Path) -> None:
     log = SessionLog.create(tmp_path, tmp_path)
-    log.append(say("hello"))
+    log.append(user_entry("hello"))
     log.close()
     path = log.path
     assert path is not None
@@ -46,17 +46,18 @@ def test_two_processes_taking_turns_lose_and_mix_nothing(tmp_path: Path) -> None
 
 def test_a_program_without_locks_that_writes_too_is_noticed_and_its_lines_kept(tmp_path: Path) -> None:
     log = SessionLog.create(tmp_path, tmp_path)
-    first = log.append(say("hello"))
+    first = log.append(user_entry("hello"))
     foreign = [
-        MessageEntry(id=f"foreign{n}", parent_id=first.id, message=answer("x").message) for n in range(3)
+        MessageEntry(id=f"foreign{n}", parent_id=first.id, message=assistant_entry("x").message)
+        for n in range(3)
     ]
     assert log.path is not None
     with log.path.open("ab") as file:
         file.write(encode(foreign[0]) + b"\n")
         file.flush()
-        mine = log.append(say("mine"))
+        mine = log.append(user_entry("mine"))
         file.write(encode(foreign[1]) + b"\n" + encode(foreign[2]))
-    log.append(say("mine too"))
+    log.append(user_entry("mine too"))
     assert log.path_to()[1].id == mine.id
     log.close()
     again = SessionLog.open(log.path)
@@ -97,7 +98,7 @@ def test_killed_at_any_moment_nothing_announced_is_lost(tmp_path: Path, seed: in
         assert partial is not None or len(ids) > len(told)
         if partial is not None and partial.leaf_id == streamed[-1][1]:
             assert len(partial.message.text) >= int(streamed[-1][2])
-    log.append(say("after the crash"))
+    log.append(user_entry("after the crash"))
     log.project()
     log.close()
     again = SessionLog.open(path)

@@ -36,7 +36,7 @@ from app.values.messages import (
     user_message,
 )
 from app.values.wire import to_wire
-from tests.sessions.say import answer, result, say
+from tests.sessions.make_entries import assistant_entry, tool_result_entry, user_entry
 
 texts = st.text(max_size=5)
 names = st.sampled_from(["a", "b", "c"])
@@ -269,24 +269,34 @@ def roles(messages: tuple[Message, ...]) -> list[str]:
 
 
 def test_results_are_read_in_call_order_whenever_they_were_recorded() -> None:
-    path = placed(say("go"), answer("", "first", "second"), result("second"), result("first"), say("on"))
+    path = placed(
+        user_entry("go"),
+        assistant_entry("", "first", "second"),
+        tool_result_entry("second"),
+        tool_result_entry("first"),
+        user_entry("on"),
+    )
     found = [m.tool_call_id for m in project_context(path).messages if isinstance(m, ToolResultMessage)]
     assert found == ["first", "second"]
 
 
 def test_only_the_last_compaction_counts() -> None:
     path = placed(
-        say("a"),
+        user_entry("a"),
         CompactionEntry(parent_id=None, summary="old", first_kept_entry_id="0"),
-        say("b"),
+        user_entry("b"),
         CompactionEntry(parent_id=None, summary="new", first_kept_entry_id="1"),
-        say("c"),
+        user_entry("c"),
     )
     assert roles(project_context(path).messages) == ["compactionSummary", "user", "user"]
 
 
 def test_a_compaction_that_keeps_nothing_names_itself() -> None:
-    path = placed(say("a"), CompactionEntry(parent_id=None, summary="s", first_kept_entry_id="1"), say("b"))
+    path = placed(
+        user_entry("a"),
+        CompactionEntry(parent_id=None, summary="s", first_kept_entry_id="1"),
+        user_entry("b"),
+    )
     assert [message.id for message in project_context(path).messages] == ["1", "2"]
 
 

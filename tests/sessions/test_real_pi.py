@@ -33,7 +33,7 @@ from app.values.messages import BashExecutionMessage, SystemMessage
 from app.values.usage import Usage
 from app.values.wire import to_wire
 from tests.conftest import OUTSIDE
-from tests.sessions.say import answer, result, say
+from tests.sessions.make_entries import assistant_entry, tool_result_entry, user_entry
 from tests.support.npm import why_npm_cannot
 
 PACKAGE = OUTSIDE.get("BAYOU_PI_PACKAGE", "")
@@ -105,10 +105,10 @@ def rich(folder: Path) -> SessionLog:
     log = SessionLog.create(folder, folder)
     log.append(ModelChangeEntry(parent_id=None, provider="p", model_id="m"))
     log.append(ThinkingLevelChangeEntry(parent_id=None, thinking_level="high"))
-    first = log.append(say("hej \u2028 \ud83d 😀"))
-    log.append(answer("", "one", "two"))
-    log.append(result("one"))
-    log.append(result("two"))
+    first = log.append(user_entry("hej \u2028 \ud83d 😀"))
+    log.append(assistant_entry("", "one", "two"))
+    log.append(tool_result_entry("one"))
+    log.append(tool_result_entry("two"))
     log.append(
         MessageEntry(parent_id=None, message=BashExecutionMessage(command="ls", output="a", exit_code=1))
     )
@@ -116,12 +116,12 @@ def rich(folder: Path) -> SessionLog:
     log.append(CustomEntry(parent_id=None, custom_type="bayou.state", data={"a": [1, None]}))
     log.set_label(first.id, "here")
     log.rename("a name")
-    kept = log.append(say("kept"))
-    log.append(answer("yes"))
+    kept = log.append(user_entry("kept"))
+    log.append(assistant_entry("yes"))
     log.append(
         CompactionEntry(parent_id=None, summary="what was", first_kept_entry_id=kept.id, tokens_before=9)
     )
-    log.append(say("after"))
+    log.append(user_entry("after"))
     log.append(BranchSummaryEntry(parent_id=None, summary="elsewhere", from_id="root"))
     return log
 
@@ -132,11 +132,11 @@ def add_what_newer_releases_know(log: SessionLog) -> None:
     usage = Usage(input=5, total_tokens=5)
     log.append(UsageEntry(parent_id=None, kind="cache_warm", provider="p", model="m", usage=usage))
     failed, edited, called = (
-        log.append(answer("failed")),
-        log.append(say("long")),
-        log.append(answer("", "x")),
+        log.append(assistant_entry("failed")),
+        log.append(user_entry("long")),
+        log.append(assistant_entry("", "x")),
     )
-    output = log.append(result("x", "too long"))
+    output = log.append(tool_result_entry("x", "too long"))
     log.append(ContextEditEntry(parent_id=None, target_id=failed.id, replacement=None))
     for target, content in ((edited, "short"), (called, "said"), (output, "cut"), (output, "cut again")):
         log.append(ContextEditEntry(parent_id=None, target_id=target.id, replacement={"content": content}))
@@ -159,7 +159,7 @@ def test_pi_stands_where_the_person_had_gone(tmp_path: Path) -> None:
     again = SessionLog.open(log.path or Path())
     assert again.leaf_id == pis["leafId"]
     assert [to_wire(message) for message in again.project().messages] == pis["messages"]
-    again.append(answer("from bayou"))
+    again.append(assistant_entry("from bayou"))
     again.close()
     check_same(again)
 
@@ -183,8 +183,8 @@ def test_pi_reads_forks_clones_and_copies(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["05-compaction", "10-label", "14-custom-entries", "27-two-processes"])
 def test_pi_reads_its_own_files_after_bayou_wrote_into_them(name: str, sample: Callable[[str], Path]) -> None:
     log = SessionLog.open(sample(name))
-    log.append(say("on"))
-    log.append(answer("on it"))
+    log.append(user_entry("on"))
+    log.append(assistant_entry("on it"))
     log.close()
     assert log.path is not None
     pis = ask_pi(log.path)

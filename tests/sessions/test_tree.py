@@ -9,7 +9,7 @@ from app.sessions.stats import SessionCounts
 from app.values.entries import CustomEntry, Entry, LabelEntry, MessageEntry, SessionInfoEntry, UnknownEntry
 from app.values.messages import AssistantMessage
 from app.values.usage import Cost, Usage
-from tests.sessions.say import answer, result, say
+from tests.sessions.make_entries import assistant_entry, tool_result_entry, user_entry
 
 _IDS = [f"e{number}" for number in range(12)]
 
@@ -32,9 +32,9 @@ def lines(draw: st.DrawFn) -> list[Entry]:
         kind = draw(
             st.sampled_from(
                 [
-                    say("a question"),
-                    answer("an answer", "call"),
-                    result("call"),
+                    user_entry("a question"),
+                    assistant_entry("an answer", "call"),
+                    tool_result_entry("call"),
                     CustomEntry(parent_id=None, custom_type="t", data=number),
                     LabelEntry(parent_id=None, target_id="e1", label=f"label {number}"),
                     SessionInfoEntry(parent_id=None, name=f"name {number}"),

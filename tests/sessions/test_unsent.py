@@ -15,7 +15,7 @@ from app.values.codec import encode
 from app.values.content import Image, Text, Thinking, ToolCall
 from app.values.entries import MessageEntry
 from app.values.messages import AssistantMessage
-from tests.sessions.say import say
+from tests.sessions.make_entries import user_entry
 
 DRAFT = SavedDraft(
     text="half a th\u2028ought \ud83d",
@@ -52,7 +52,7 @@ def test_a_draft_is_kept_before_its_session_has_a_file(tmp_path: Path) -> None:
     log = SessionLog.create(tmp_path, tmp_path)
     DraftFile(log.path).save(SavedDraft(text="never sent"))
     assert [draft.text for _, draft in abandoned_drafts(tmp_path)] == ["never sent"]
-    log.append(say("sent"))
+    log.append(user_entry("sent"))
     assert abandoned_drafts(tmp_path) == []
 
 
@@ -74,7 +74,7 @@ def test_a_damaged_draft_is_no_draft(tmp_path: Path) -> None:
 
 def talk(folder: Path) -> SessionLog:
     log = SessionLog.create(folder, folder)
-    log.append(say("hello"))
+    log.append(user_entry("hello"))
     return log
 
 

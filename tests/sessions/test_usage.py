@@ -28,7 +28,7 @@ from app.values.content import Text
 from app.values.entries import CompactionEntry, MessageEntry, SessionHeader, SessionInfoEntry, UsageEntry
 from app.values.messages import AssistantMessage, ToolResultMessage
 from app.values.usage import Cost, Usage
-from tests.sessions.say import say
+from tests.sessions.make_entries import user_entry
 
 MONDAY, TUESDAY = "2026-11-16T10:00:00.000Z", "2026-11-17T10:00:00.000Z"
 
@@ -97,7 +97,7 @@ def sums(found: UsageReport, by: str) -> dict[str, int]:
 
 def test_all_that_carries_usage_counts_by_day_model_project_and_session(sessions: Sessions) -> None:
     log = sessions.new()
-    log.append(say("paint the boat"))
+    log.append(user_entry("paint the boat"))
     log.append(answered(100, cost=0.5, cached=300))
     log.append(answered(20, model="n", at=TUESDAY))
     tool = ToolResultMessage(tool_call_id="1", tool_name="x", content=(), usage=used(3))
@@ -130,9 +130,9 @@ def test_all_that_carries_usage_counts_by_day_model_project_and_session(sessions
 
 def test_what_forks_and_copied_files_hold_of_others_counts_once(sessions: Sessions) -> None:
     log = sessions.new()
-    log.append(say("first"))
+    log.append(user_entry("first"))
     log.append(answered(100))
-    second = say("second")
+    second = user_entry("second")
     log.append(second)
     log.append(answered(7))
     folder = session_folder(sessions.root, Path("/boats"))
@@ -150,10 +150,10 @@ def test_what_forks_and_copied_files_hold_of_others_counts_once(sessions: Sessio
 
 def test_a_session_that_goes_on_is_read_from_where_it_was_left(sessions: Sessions) -> None:
     log = sessions.new()
-    log.append(say("hello"))
+    log.append(user_entry("hello"))
     log.append(answered(1, model="big"))
     assert sum_parts(sessions.used().parts).input == 1
-    log.append(say("paint it"))
+    log.append(user_entry("paint it"))
     log.append(
         CompactionEntry(
             parent_id=None, timestamp=MONDAY, summary="s", first_kept_entry_id="x", usage=used(10)

@@ -17,7 +17,7 @@ from app.sessions.session_log import SessionLog
 from app.values.content import Text
 from app.values.entries import CompactionEntry, Entry
 from app.values.messages import AssistantMessage
-from tests.sessions.say import answer, result, say
+from tests.sessions.make_entries import assistant_entry, tool_result_entry, user_entry
 
 
 def tell(line: str) -> None:
@@ -32,7 +32,7 @@ def turns(path: Path, name: str, rounds: int) -> None:
         except SessionLocked:
             continue
         for number in range(3):
-            tell(log.append(say(f"{name} {done} {number} " + "x" * 5000)).id)
+            tell(log.append(user_entry(f"{name} {done} {number} " + "x" * 5000)).id)
         log.close()
         done += 1
 
@@ -47,14 +47,14 @@ def work(folder: Path, chance: random.Random) -> None:
         return stored
 
     while True:
-        add(say("x" * chance.randrange(5000)))
+        add(user_entry("x" * chance.randrange(5000)))
         calls = [f"call{number}" for number in range(chance.randrange(4))]
         stream(log, partial)
-        add(answer("an answer " * chance.randrange(500), *calls))
+        add(assistant_entry("an answer " * chance.randrange(500), *calls))
         partial.discard()
         chance.shuffle(calls)
         for call in calls:
-            add(result(call, "y" * chance.randrange(20_000)))
+            add(tool_result_entry(call, "y" * chance.randrange(20_000)))
         if chance.random() < 0.3:
             kept = chance.choice(log.path_to()).id
             add(CompactionEntry(parent_id=None, summary="what was " * 50, first_kept_entry_id=kept))

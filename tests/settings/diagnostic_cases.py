@@ -5,7 +5,7 @@ from typing import Any
 
 from app.providers.scripted import call, say
 from app.values.diagnostics import DiagnosticsEnd
-from tests.compaction.stage import Scene
+from tests.compaction.project_session import ProjectSession
 from tests.settings.in_sessions import LIVE
 
 BY_ONE = {"*.odd": f"{sys.executable} -c \"print('a.odd:1:1: one')\""}
@@ -13,7 +13,7 @@ BY_OTHER = {"*.odd": f"{sys.executable} -c \"print('a.odd:1:1: other')\""}
 SLOW = {"*.odd": f"{sys.executable} -c \"import time; time.sleep(1.5); print('a.odd:1:1: slow')\""}
 
 
-async def said(scene: Scene) -> Any:
+async def said(scene: ProjectSession) -> Any:
     """What came of a file that was made."""
     found: list[DiagnosticsEnd] = []
     scene.write("a.odd", "before").unlink()

@@ -6,11 +6,11 @@ from typing import Any
 from app.providers.scripted import Scripted, call, say
 from app.values.content import text_of
 from app.values.messages import AssistantMessage
-from tests.compaction.stage import Scene
+from tests.compaction.project_session import ProjectSession
 from tests.settings.in_sessions import LIVE, result_of
 
 
-async def way_to_edit(scene: Scene) -> Any:
+async def way_to_edit(scene: ProjectSession) -> Any:
     """What the model is told of, and how it sees a file."""
     file = scene.write(f"few{time.monotonic_ns()}.txt", "one\n")
     told = {name: list(tool.schema["properties"]) for name, tool in scene.session.tools.active().items()}
@@ -23,7 +23,7 @@ LIVE.add("edit.models", {"*other*": "patch"}, {"*": "patch"})(way_to_edit)
 
 
 @LIVE.add("edit.streamingAbort", False, True)
-async def hopeless_edits(scene: Scene) -> Any:
+async def hopeless_edits(scene: ProjectSession) -> Any:
     """How many edits of a call the agent got to write, of which the first has no place in its file."""
     scene.write("there.txt", "one\n")
     edits = [{"oldText": "two", "newText": "x"}, {"oldText": "one", "newText": "a line\n" * 100}]

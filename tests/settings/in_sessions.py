@@ -16,7 +16,7 @@ from app.values.content import Image, text_of
 from app.values.events import AutoRetryStart, ExtensionError
 from app.values.messages import CustomMessage, ToolResultMessage, UserMessage
 from app.values.todos import TodoItem, TodoPhase
-from tests.compaction.stage import Scene
+from tests.compaction.project_session import ProjectSession
 from tests.settings.cases import Cases
 from tests.support.sessions import parts_of
 from tools.base import Tool, ToolContext
@@ -38,7 +38,7 @@ def extension(api):
 """
 
 
-async def asked_with(scene: Scene) -> StreamOptions:
+async def asked_with(scene: ProjectSession) -> StreamOptions:
     """The options of one request."""
     seen: list[StreamOptions] = []
 
@@ -52,66 +52,66 @@ async def asked_with(scene: Scene) -> StreamOptions:
     return seen[0]
 
 
-async def result_of(scene: Scene, tool: str, **arguments: Any) -> ToolResultMessage:
+async def result_of(scene: ProjectSession, tool: str, **arguments: Any) -> ToolResultMessage:
     scene.script.responses[:] = [call(tool, **arguments), say("ok")]
     await scene.prompt("go")
     return next(one for one in reversed(scene.session.messages) if isinstance(one, ToolResultMessage))
 
 
-async def said_by(scene: Scene, command: str) -> str:
+async def said_by(scene: ProjectSession, command: str) -> str:
     return text_of((await result_of(scene, "bash", command=command)).content)
 
 
 for level in ("minimal", "low", "medium", "high"):
 
     @LIVE.add(f"thinkingBudgets.{level}", 10, 20)
-    async def budget(scene: Scene, level: str = level) -> Any:
+    async def budget(scene: ProjectSession, level: str = level) -> Any:
         return (await asked_with(scene)).thinking_budgets[level]
 
 
 @LIVE.add("cacheRetention", "short", "long")
-async def cache(scene: Scene) -> Any:
+async def cache(scene: ProjectSession) -> Any:
     return (await asked_with(scene)).is_long_cache
 
 
 @LIVE.add("httpProxy", None, "http://proxy.test")
-async def proxy(scene: Scene) -> Any:
+async def proxy(scene: ProjectSession) -> Any:
     return (await asked_with(scene)).proxy
 
 
 @LIVE.add("firstEventTimeoutMs", 1_000, 2_000)
-async def first_event(scene: Scene) -> Any:
+async def first_event(scene: ProjectSession) -> Any:
     return (await asked_with(scene)).first_event_seconds
 
 
 @LIVE.add("httpIdleTimeoutMs", 1_000, 2_000)
-async def idle(scene: Scene) -> Any:
+async def idle(scene: ProjectSession) -> Any:
     return (await asked_with(scene)).idle_seconds
 
 
 @LIVE.add("modelThinkingLevels", {"one/m": "low"}, {"one/m": "high"})
-async def level_of_a_model(scene: Scene) -> Any:
+async def level_of_a_model(scene: ProjectSession) -> Any:
     scene.assembled.choice.set(scene.script.model)
     await scene.session.models.use(scene.session.models.choice.find("one", "m"))
     return scene.session.state.thinking
 
 
 @LIVE.add("compaction.model", "one/m", "two/m")
-async def model_of_summaries(scene: Scene) -> Any:
+async def model_of_summaries(scene: ProjectSession) -> Any:
     return (await parts_of(scene.session).context.compactor.summariser.model_for("a few words")).key
 
 
 @LIVE.add("steeringMode", "one-at-a-time", "all")
-async def steering(scene: Scene) -> Any:
+async def steering(scene: ProjectSession) -> Any:
     return taken_at_once(scene, "steering")
 
 
 @LIVE.add("followUpMode", "one-at-a-time", "all")
-async def follow_ups(scene: Scene) -> Any:
+async def follow_ups(scene: ProjectSession) -> Any:
     return taken_at_once(scene, "follow_up")
 
 
-def taken_at_once(scene: Scene, queue: Any) -> int:
+def taken_at_once(scene: ProjectSession, queue: Any) -> int:
     queues = parts_of(scene.session).core.queues
     for text in ("a", "b"):
         queues.add(queue, UserMessage(content=text))
@@ -120,7 +120,7 @@ def taken_at_once(scene: Scene, queue: Any) -> int:
     return count
 
 
-def own_tool(scene: Scene, name: str, run: Any) -> None:
+def own_tool(scene: ProjectSession, name: str, run: Any) -> None:
     scene.session.tools.register(
         Tool(name=name, description="A test's.", schema={"type": "object", "properties": {}}, run=run),
         owner=f"test-{name}",
@@ -129,7 +129,7 @@ def own_tool(scene: Scene, name: str, run: Any) -> None:
 
 
 @LIVE.add("interruptMode", "wait", "immediate")
-async def interrupting(scene: Scene) -> Any:
+async def interrupting(scene: ProjectSession) -> Any:
     async def steered(arguments: Any, context: ToolContext) -> Any:
         await scene.session.queue("steering", "stop that")
         await asyncio.sleep(0.3)
@@ -142,7 +142,7 @@ async def interrupting(scene: Scene) -> Any:
 
 
 @LIVE.add("background.resultDelivery", "steer", "followUp")
-async def delivery(scene: Scene) -> Any:
+async def delivery(scene: ProjectSession) -> Any:
     waits: list[str] = []
 
     async def gate(arguments: Any, context: ToolContext) -> Any:
@@ -164,7 +164,7 @@ async def delivery(scene: Scene) -> Any:
 
 
 @LIVE.add("bash.interceptor.enabled", False, True)
-async def interceptor(scene: Scene) -> Any:
+async def interceptor(scene: ProjectSession) -> Any:
     scene.write("a.txt", "hello")
     return await said_by(scene, "cat a.txt")
 
@@ -172,13 +172,13 @@ async def interceptor(scene: Scene) -> Any:
 @LIVE.add(
     "bash.interceptor.rules", (), ({"pattern": "make ", "tool": "bash", "message": "Use just instead."},)
 )
-async def own_rules(scene: Scene) -> Any:
+async def own_rules(scene: ProjectSession) -> Any:
     scene.assembled.effective_settings.set("bash.interceptor.enabled", True)
     return await said_by(scene, "make nothing")
 
 
 @LIVE.add("bash.ownShell", False, True)
-async def own_shell(scene: Scene) -> Any:
+async def own_shell(scene: ProjectSession) -> Any:
     home = Path(os.environ["HOME"])
     home.mkdir(parents=True, exist_ok=True)
     (home / ".bashrc").write_text("alias greet='echo hello'\n")
@@ -187,24 +187,24 @@ async def own_shell(scene: Scene) -> Any:
 
 
 @LIVE.add("bash.pty", False, True)
-async def terminals(scene: Scene) -> Any:
+async def terminals(scene: ProjectSession) -> Any:
     told = scene.session.requests.head()
     return (await result_of(scene, "bash", command="true", pty=True)).content, b'"pty"' in bytes(told.tools)
 
 
 @LIVE.add("bash.defaultTimeoutSeconds", 0, 1)
-async def time_limit(scene: Scene) -> Any:
+async def time_limit(scene: ProjectSession) -> Any:
     return await said_by(scene, "sleep 1.4; echo done")
 
 
 @LIVE.add("bash.persistentShell", False, True)
-async def one_shell(scene: Scene) -> Any:
+async def one_shell(scene: ProjectSession) -> Any:
     await said_by(scene, "export TIDE=low")
     return await said_by(scene, "echo [$TIDE]")
 
 
 @LIVE.add("bash.autoBackground.thresholdMs", 0, 50)
-async def to_the_background(scene: Scene) -> Any:
+async def to_the_background(scene: ProjectSession) -> Any:
     scene.script.responses[:] = [call("bash", command="sleep 0.4; echo $((40 + 2))"), *[say("ok")] * 3]
     await scene.prompt("go")
     result = next(one for one in reversed(scene.session.messages) if isinstance(one, ToolResultMessage))
@@ -212,17 +212,17 @@ async def to_the_background(scene: Scene) -> Any:
 
 
 @LIVE.add("shellPath", "/bin/sh", "/bin/bash")
-async def shell(scene: Scene) -> Any:
+async def shell(scene: ProjectSession) -> Any:
     return await said_by(scene, "echo $0")
 
 
 @LIVE.add("shellCommandPrefix", None, "echo before;")
-async def prefix(scene: Scene) -> Any:
+async def prefix(scene: ProjectSession) -> Any:
     return await said_by(scene, "echo after")
 
 
 @LIVE.add("shellPassEnvironment", [], ["HARBOUR_API_KEY"])
-async def passed(scene: Scene) -> Any:
+async def passed(scene: ProjectSession) -> Any:
     os.environ["HARBOUR_API_KEY"] = "open"
     try:
         return "[open]" in await said_by(scene, "echo [$HARBOUR_API_KEY]")
@@ -231,14 +231,14 @@ async def passed(scene: Scene) -> Any:
 
 
 @LIVE.add("images.autoResize", True, False)
-async def resized(scene: Scene) -> Any:
+async def resized(scene: ProjectSession) -> Any:
     path = scene.project / "large.png"
     Picture.effect_noise((2_600, 400), 60).save(path)
     result = await result_of(scene, "read", path=str(path))
     return [len(part.data) for part in result.content if isinstance(part, Image)]
 
 
-def python_file(scene: Scene, functions: int) -> Path:
+def python_file(scene: ProjectSession, functions: int) -> Path:
     body = "\n".join(
         f"def function_{number}(a, b):\n    return a + b + {number}\n" for number in range(functions)
     )
@@ -246,12 +246,12 @@ def python_file(scene: Scene, functions: int) -> Path:
 
 
 @LIVE.add("sessionDir", None, "~/elsewhere")
-async def folder(scene: Scene) -> Any:
+async def folder(scene: ProjectSession) -> Any:
     return scene.assembled.places.folder
 
 
 @LIVE.add("sessionSync", "off", "entry")
-async def synced(scene: Scene) -> Any:
+async def synced(scene: ProjectSession) -> Any:
     forced: list[Any] = []
     real = session_file.os.fsync
     session_file.os.fsync = lambda descriptor: forced.append(descriptor)  # a disk that is slow to answer
@@ -263,7 +263,7 @@ async def synced(scene: Scene) -> Any:
     return bool(forced)
 
 
-async def retries(scene: Scene) -> list[AutoRetryStart]:
+async def retries(scene: ProjectSession) -> list[AutoRetryStart]:
     begun: list[AutoRetryStart] = []
     leave = scene.session.subscribe(
         lambda event: begun.append(event) if isinstance(event, AutoRetryStart) else None
@@ -278,51 +278,51 @@ QUICK = {"retry.baseDelayMs": 1, "retry.maxRetries": 2}
 
 
 @LIVE.add("retry.enabled", True, False, QUICK)
-async def tries(scene: Scene) -> Any:
+async def tries(scene: ProjectSession) -> Any:
     return len(await retries(scene))
 
 
 @LIVE.add("retry.maxRetries", 1, 2, QUICK)
-async def most_tries(scene: Scene) -> Any:
+async def most_tries(scene: ProjectSession) -> Any:
     return len(await retries(scene))
 
 
 @LIVE.add("retry.baseDelayMs", 1, 30, QUICK)
-async def first_delay(scene: Scene) -> Any:
+async def first_delay(scene: ProjectSession) -> Any:
     return (await retries(scene))[0].delay_ms >= 30
 
 
 @LIVE.add("retry.maxAgentDelayMs", 10, 60_000, {"retry.baseDelayMs": 40, "retry.maxRetries": 2})
-async def longest_delay(scene: Scene) -> Any:
+async def longest_delay(scene: ProjectSession) -> Any:
     return (await retries(scene))[0].delay_ms >= 40
 
 
-async def talked(scene: Scene, answer: str = LONG) -> None:
+async def talked(scene: ProjectSession, answer: str = LONG) -> None:
     if len(scene.session.messages) < 5:
         for text in ("one", "two", "three"):
             scene.script.responses[:] = [say(answer)]
             await scene.prompt(text)
 
 
-async def talked_much(scene: Scene) -> None:
+async def talked_much(scene: ProjectSession) -> None:
     """More than half of the window, of which no more is kept free."""
     await talked(scene, LONG * 35)
 
 
 @LIVE.add("compaction.reserveTokens", 1_000, 199_000)
-async def reserve(scene: Scene) -> Any:
+async def reserve(scene: ProjectSession) -> Any:
     await talked_much(scene)
     return scene.session.state.is_full
 
 
 @LIVE.add("compaction.keepRecentTokens", 100, 1_500)
-async def kept(scene: Scene) -> Any:
+async def kept(scene: ProjectSession) -> Any:
     await talked(scene)
     return parts_of(scene.session).context.compactor.preparation().first_kept_entry_id
 
 
 @LIVE.add("compaction.modelOverrides", {}, {"scripted/script": {"reserveTokens": 199_000}})
-async def reserve_of_a_model(scene: Scene) -> Any:
+async def reserve_of_a_model(scene: ProjectSession) -> Any:
     await talked_much(scene)
     return scene.session.state.is_full
 
@@ -330,7 +330,7 @@ async def reserve_of_a_model(scene: Scene) -> Any:
 @LIVE.add(
     "compaction.mode", "off", "auto", {"compaction.reserveTokens": 199_000, "compaction.keepRecentTokens": 50}
 )
-async def compacting(scene: Scene) -> Any:
+async def compacting(scene: ProjectSession) -> Any:
     scene.script.responses[:] = [say(LONG * 100)] * 6
     before = len(scene.session.entries)
     await scene.prompt("go on")
@@ -338,7 +338,7 @@ async def compacting(scene: Scene) -> Any:
 
 
 @LIVE.add("branchSummary.reserveTokens", 190_000, 197_000)
-async def branch_room(scene: Scene) -> Any:
+async def branch_room(scene: ProjectSession) -> Any:
     """Little room leaves the older half of a branch out of what is summarised."""
     start = scene.session.entries[-1].id if scene.session.entries else None
     for text in ("one", "two", "three"):
@@ -350,11 +350,11 @@ async def branch_room(scene: Scene) -> Any:
 
 
 @LIVE.add("enableSkillCommands", True, False)
-async def skill_commands(scene: Scene) -> Any:
+async def skill_commands(scene: ProjectSession) -> Any:
     return [command["name"] for command in scene.session.commands() if command["name"].startswith("skill:")]
 
 
-async def complaints(scene: Scene) -> str:
+async def complaints(scene: ProjectSession) -> str:
     failed: list[ExtensionError] = []
     leave = scene.session.subscribe(
         lambda event: failed.append(event) if isinstance(event, ExtensionError) else None
@@ -366,32 +366,32 @@ async def complaints(scene: Scene) -> str:
 
 
 @LIVE.add("extensionLimits.hookTimeoutMs", 10_000, 50)
-async def hook_limit(scene: Scene) -> Any:
+async def hook_limit(scene: ProjectSession) -> Any:
     return "before_agent_start" in await complaints(scene)
 
 
 @LIVE.add("extensionLimits.blockTimeoutMs", 5_000, 30)
-async def block_limit(scene: Scene) -> Any:
+async def block_limit(scene: ProjectSession) -> Any:
     return "agent_end" in await complaints(scene)
 
 
-async def rule_section(scene: Scene) -> str:
+async def rule_section(scene: ProjectSession) -> str:
     scene.script.responses[:] = [say("ok")]
     await scene.prompt("go")
     return scene.prompt_now()
 
 
 @LIVE.add("rules.enabled", True, False)
-async def rules(scene: Scene) -> Any:
+async def rules(scene: ProjectSession) -> Any:
     return "Anchor twice." in await rule_section(scene)
 
 
 @LIVE.add("rules.sources", ["native"], ["native", "cursor"])
-async def rule_folders(scene: Scene) -> Any:
+async def rule_folders(scene: ProjectSession) -> Any:
     return "Cast off once." in await rule_section(scene)
 
 
-async def interruptions(scene: Scene, answers: int) -> int:
+async def interruptions(scene: ProjectSession, answers: int) -> int:
     before = len(scene.session.messages)
     for _ in range(answers):
         scene.script.responses[:] = [say("a FORBIDDEN word"), say("ok"), say("ok")]
@@ -400,22 +400,22 @@ async def interruptions(scene: Scene, answers: int) -> int:
 
 
 @LIVE.add("rules.interrupt", True, False)
-async def rule_stops(scene: Scene) -> Any:
+async def rule_stops(scene: ProjectSession) -> Any:
     return await interruptions(scene, 1)
 
 
 @LIVE.add("rules.repeatGapTurns", 50, 1)
-async def rule_stops_again(scene: Scene) -> Any:
+async def rule_stops_again(scene: ProjectSession) -> Any:
     return await interruptions(scene, 4)
 
 
 @LIVE.add("todo.enabled", "auto", "off")
-async def has_todos(scene: Scene) -> Any:
+async def has_todos(scene: ProjectSession) -> Any:
     return "todo" in scene.session.tools.active()
 
 
 @LIVE.add("todo.reminders", True, False)
-async def reminders(scene: Scene) -> Any:
+async def reminders(scene: ProjectSession) -> Any:
     left = TodoPhase(name="Work", tasks=(TodoItem(content="Tea"),))
     await scene.session.todos.set([left])
     scene.script.responses[:] = [say("I stop."), say("I stop.")]
@@ -423,46 +423,46 @@ async def reminders(scene: Scene) -> Any:
     return len(scene.script.responses)
 
 
-async def evaluated(scene: Scene, code: str) -> str:
+async def evaluated(scene: ProjectSession, code: str) -> str:
     return text_of((await result_of(scene, "eval", code=code)).content)
 
 
 @LIVE.add("eval.python", None, "/nowhere/python")
-async def interpreter(scene: Scene) -> Any:
+async def interpreter(scene: ProjectSession) -> Any:
     scene.assembled.workspace.end_kernel()
     return "Correct the setting eval.python" in await evaluated(scene, "1")
 
 
 @LIVE.add("eval.defaultTimeoutSeconds", 0, 1)
-async def limit_of_cells(scene: Scene) -> Any:
+async def limit_of_cells(scene: ProjectSession) -> Any:
     return "timed out" in await evaluated(scene, "import time; time.sleep(1.5)")
 
 
 @LIVE.add("eval.idleMinutes", 0, 15)
-async def idle_kernel(scene: Scene) -> Any:
+async def idle_kernel(scene: ProjectSession) -> Any:
     kernel = scene.assembled.workspace.kernel()
     return kernel.idle_timeout
 
 
 @LIVE.add("renderMermaid.enabled", False, True)
-async def diagrams_of_the_agent(scene: Scene) -> Any:
+async def diagrams_of_the_agent(scene: ProjectSession) -> Any:
     return "render_mermaid" in scene.session.tools.active()
 
 
 @LIVE.add("web.fetch", True, False)
-async def pages_of_the_web(scene: Scene) -> Any:
+async def pages_of_the_web(scene: ProjectSession) -> Any:
     return "web_fetch" in scene.session.tools.active()
 
 
 @LIVE.add("web.allowHttp", True, False)
-async def unencrypted_pages(scene: Scene) -> Any:
+async def unencrypted_pages(scene: ProjectSession) -> Any:
     return await _refusal(scene, "http://host.invalid/")
 
 
 @LIVE.add("web.privateHosts", ["127.0.0.1"], [])
-async def pages_of_own_servers(scene: Scene) -> Any:
+async def pages_of_own_servers(scene: ProjectSession) -> Any:
     return await _refusal(scene, "https://127.0.0.1:9/")
 
 
-async def _refusal(scene: Scene, url: str) -> str:
+async def _refusal(scene: ProjectSession, url: str) -> str:
     return text_of((await result_of(scene, "web_fetch", url=url)).content)

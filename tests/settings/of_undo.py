@@ -10,7 +10,7 @@ from app.providers.scripted import call, say
 from app.tui.features.tree.feature import TREE
 from app.undo.change_records import files_of
 from app.undo.content_store import COLLECTED_MARK, BlobStore, ContentReferences
-from tests.compaction.stage import Scene
+from tests.compaction.project_session import ProjectSession
 from tests.settings.cases import Cases
 from tests.settings.in_sessions import result_of
 from tests.settings.on_screen import Seat
@@ -36,43 +36,43 @@ async def files_of_a_move(seat: Seat) -> Any:
     return is_asked
 
 
-def kept_of(scene: Scene) -> list[Any]:
+def kept_of(scene: ProjectSession) -> list[Any]:
     """What the session knows of what its calls did to files."""
     return [files for entry in scene.session.entries if (files := files_of(entry)) is not None]
 
 
 @OF_UNDO.add("undo.enabled", True, False)
-async def undoable(scene: Scene) -> Any:
+async def undoable(scene: ProjectSession) -> Any:
     before = len(kept_of(scene))
     await result_of(scene, "write", path=f"{before}.txt", content="x")
     return len(kept_of(scene)) > before
 
 
 @OF_UNDO.add("undo.commands", True, False)
-async def undoable_commands(scene: Scene) -> Any:
+async def undoable_commands(scene: ProjectSession) -> Any:
     before = len(kept_of(scene))
     await result_of(scene, "bash", command="date +%N >> made-by-a-command")
     return len(kept_of(scene)) > before
 
 
 @OF_UNDO.add("undo.maxFileMb", 1, 8)
-async def largest_that_is_held(scene: Scene) -> Any:
+async def largest_that_is_held(scene: ProjectSession) -> Any:
     scene.write("large.txt", "x" * (2 << 20))
     await result_of(scene, "write", path="large.txt", content="small")
     return [one.why for one in kept_of(scene)[-1].uncovered]
 
 
 @OF_UNDO.add("undo.days", 30, 5)
-async def days_that_are_kept(scene: Scene) -> Any:
+async def days_that_are_kept(scene: ProjectSession) -> Any:
     return await is_kept_after(scene, days=10, size=10)
 
 
 @OF_UNDO.add("undo.maxStoreMb", 1024, 16)
-async def room_that_there_is(scene: Scene) -> Any:
+async def room_that_there_is(scene: ProjectSession) -> Any:
     return await is_kept_after(scene, days=1, size=17 << 20)
 
 
-async def is_kept_after(scene: Scene, *, days: float, size: int) -> bool:
+async def is_kept_after(scene: ProjectSession, *, days: float, size: int) -> bool:
     """Whether what another session held is still there when this one begins to hold something."""
     store = BlobStore(scene.paths.agent_dir / "blobs")
     then = time.time() - days * 86_400

@@ -17,7 +17,7 @@ from app.values.events import MessageEnd
 from app.values.messages import AssistantMessage
 from app.values.usage import Usage
 from tests.settings.cases import Cases
-from tests.tui.stage import StageApp, settled, submit
+from tests.tui.scripted_app import ScriptedApp, submit, wait_for_runs
 from tests.widgets.typing import type_text
 from tools.results import ImageBlock
 from widgets.completion.popup import CompletionPopup
@@ -31,7 +31,7 @@ DIAGRAM = "```mermaid\ngraph LR\nHarbour --> Sea\n```\n"
 class Seat:
     """A person at the page."""
 
-    def __init__(self, app: StageApp, pilot: Pilot[int], written: list[str]) -> None:
+    def __init__(self, app: ScriptedApp, pilot: Pilot[int], written: list[str]) -> None:
         """`written`: sequences for the terminal, which there is none of."""
         self.app = app
         self.pilot = pilot
@@ -43,7 +43,7 @@ class Seat:
         script.responses[:] = [*responses, say("ok")]
         self.runs += 1
         await submit(self.app, self.pilot, text)
-        await settled(self.app, self.pilot, self.runs)
+        await wait_for_runs(self.app, self.pilot, self.runs)
 
     def set(self, name: str, value: Any) -> None:
         effective_settings = self.app.assembled.effective_settings

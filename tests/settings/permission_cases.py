@@ -5,18 +5,18 @@ from typing import Any
 from app.values.content import text_of
 from app.values.events import Event, QuestionAsked
 from app.values.messages import ToolResultMessage
-from tests.compaction.stage import Scene
+from tests.compaction.project_session import ProjectSession
 from tests.settings.in_sessions import LIVE, result_of
 
 ASKING = {"permissions.mode": "ask", "permissions.timeoutSeconds": 1}
 
 
-async def ran(scene: Scene, command: str) -> bool:
+async def ran(scene: ProjectSession, command: str) -> bool:
     return not (await result_of(scene, "bash", command=command)).is_error
 
 
 @LIVE.add("permissions.mode", "full", "read-only")
-async def permission_mode(scene: Scene) -> Any:
+async def permission_mode(scene: ProjectSession) -> Any:
     return await ran(scene, "touch there")
 
 
@@ -26,7 +26,7 @@ async def permission_mode(scene: Scene) -> Any:
     ["bash: touch **"],
     {"permissions.mode": "ask", "permissions.timeoutSeconds": 1},
 )
-async def allowed(scene: Scene) -> Any:
+async def allowed(scene: ProjectSession) -> Any:
     scene.session.subscribe(no_to_all)
     return await ran(scene, "touch there")
 
@@ -37,7 +37,7 @@ async def allowed(scene: Scene) -> Any:
     {"HERE": ["bash: touch **"]},
     {"permissions.mode": "ask", "permissions.timeoutSeconds": 1},
 )
-async def allowed_here(scene: Scene) -> Any:
+async def allowed_here(scene: ProjectSession) -> Any:
     given = scene.assembled.effective_settings.settings.permissions.allow_in
     if given:
         scene.assembled.effective_settings.set("permissions.allowIn", {str(scene.paths.cwd): given["HERE"]})
@@ -46,24 +46,24 @@ async def allowed_here(scene: Scene) -> Any:
 
 
 @LIVE.add("permissions.ask", [], ["bash: touch **"])
-async def asked_about(scene: Scene) -> Any:
+async def asked_about(scene: ProjectSession) -> Any:
     scene.session.subscribe(no_to_all)
     return await ran(scene, "touch there")
 
 
 @LIVE.add("permissions.deny", [], ["bash: touch **"])
-async def denied(scene: Scene) -> Any:
+async def denied(scene: ProjectSession) -> Any:
     return await ran(scene, "touch there")
 
 
 @LIVE.add("permissions.floorExceptions", [], ["git stash clear"])
-async def floor_exceptions(scene: Scene) -> Any:
+async def floor_exceptions(scene: ProjectSession) -> Any:
     scene.session.subscribe(no_to_all)
     return "Needs approval" not in said(scene, await result_of(scene, "bash", command="git stash clear"))
 
 
 @LIVE.add("permissions.timeoutSeconds", 1, 900)
-async def approval_timeout(scene: Scene) -> Any:
+async def approval_timeout(scene: ProjectSession) -> Any:
     limits: list[int | None] = []
 
     def note(event: Event) -> None:
@@ -81,5 +81,5 @@ def no_to_all(event: Event) -> None:
         event.answer.set_result("Deny")
 
 
-def said(scene: Scene, result: ToolResultMessage) -> str:
+def said(scene: ProjectSession, result: ToolResultMessage) -> str:
     return text_of(result.content).replace("The user said no", "Needs approval")

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.compaction.stage import Scene
+from tests.compaction.project_session import ProjectSession
 from tests.settings.in_sessions import LIVE
 from tests.support.sessions import parts_of
 from tools.box.plan import Abilities
@@ -12,30 +12,30 @@ EVERYTHING = Abilities(has_mounts=True, has_networks=True, has_filter=True, land
 _BASE = {"permissions.mode": "auto-edit"}
 
 
-async def box_of(scene: Scene) -> Box | None:
+async def box_of(scene: ProjectSession) -> Box | None:
     scene.assembled.workspace.abilities = lambda: EVERYTHING
     return await parts_of(scene.session).permits.boxes.for_call("call")
 
 
 @LIVE.add("sandbox.mode", "auto", "off", _BASE)
-async def sandbox_mode(scene: Scene) -> Any:
+async def sandbox_mode(scene: ProjectSession) -> Any:
     return await box_of(scene) is not None
 
 
 @LIVE.add("sandbox.network", "off", "open", _BASE)
-async def sandbox_network(scene: Scene) -> Any:
+async def sandbox_network(scene: ProjectSession) -> Any:
     box = await box_of(scene)
     return box and box.network
 
 
 @LIVE.add("sandbox.write", [], ["/usr/share"], _BASE)
-async def sandbox_write(scene: Scene) -> Any:
+async def sandbox_write(scene: ProjectSession) -> Any:
     box = await box_of(scene)
     return box and box.may_write("/usr/share/notes")
 
 
 @LIVE.add("sandbox.hide", [], ["~/private"], _BASE)
-async def sandbox_hide(scene: Scene) -> Any:
+async def sandbox_hide(scene: ProjectSession) -> Any:
     private = scene.home / "private"
     private.mkdir(exist_ok=True)
     box = await box_of(scene)

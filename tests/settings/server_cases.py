@@ -5,14 +5,14 @@ import sys
 from typing import Any
 
 from app.mcp.config_entries import ServerConfig
-from tests.compaction.stage import Scene
+from tests.compaction.project_session import ProjectSession
 from tests.mcp.test_servers import FAULTY
 from tests.settings.in_sessions import LIVE
 from tests.settings.sandbox_cases import EVERYTHING
 from tests.support.sessions import parts_of
 
 
-def with_server(scene: Scene) -> str:
+def with_server(scene: ProjectSession) -> str:
     """A server that is known, in a session that has had its first prompt."""
     folder = scene.assembled.prompt.paths.agent_dir
     if not (folder / "mcp.json").exists():
@@ -21,30 +21,30 @@ def with_server(scene: Scene) -> str:
     return "docs"
 
 
-async def reach_of(scene: Scene) -> str:
+async def reach_of(scene: ProjectSession) -> str:
     name = with_server(scene)
     await scene.session.mcp.test(name)
     return scene.session.mcp.server(name).reach
 
 
 @LIVE.add("mcp.enabled", True, False)
-async def servers_at_all(scene: Scene) -> Any:
+async def servers_at_all(scene: ProjectSession) -> Any:
     with_server(scene)
     return len(scene.session.mcp.servers())
 
 
 @LIVE.add("mcp.exposure", "auto", "hidden")
-async def reach_of_servers(scene: Scene) -> Any:
+async def reach_of_servers(scene: ProjectSession) -> Any:
     return await reach_of(scene)
 
 
 @LIVE.add("mcp.directTokens", 3000, 0)
-async def how_many_are_declared(scene: Scene) -> Any:
+async def how_many_are_declared(scene: ProjectSession) -> Any:
     return await reach_of(scene)
 
 
 @LIVE.add("mcp.sandbox", "auto", "off", {"permissions.mode": "full"})
-async def box_of_servers(scene: Scene) -> Any:
+async def box_of_servers(scene: ProjectSession) -> Any:
     scene.assembled.workspace.abilities = lambda: EVERYTHING
     box = parts_of(scene.session).servers.box
     return await box(ServerConfig(name="docs", command="true")) is None

@@ -13,7 +13,7 @@ from app.assembly.session_builder import assemble_session
 from app.cli.list_models import list_models
 from app.providers.scripted import Scripted
 from app.resources.settings.settings import keys
-from tests.compaction.stage import Scene
+from tests.compaction.project_session import ProjectSession
 from tests.settings.cases import Case, in_file
 from tests.settings.diagnostic_cases import LIVE as WITH_DIAGNOSTICS
 from tests.settings.edit_cases import LIVE as WITH_EDITS
@@ -26,7 +26,7 @@ from tests.settings.sandbox_cases import LIVE as WITH_SANDBOX
 from tests.settings.secret_cases import LIVE as WITH_SECRETS
 from tests.settings.server_cases import LIVE as WITH_SERVERS
 from tests.support.terminals import Terminal, terminal
-from tests.tui.stage import StageApp, make_app
+from tests.tui.scripted_app import ScriptedApp, make_app
 
 MODELS = {
     name: {
@@ -63,8 +63,8 @@ IN_A_TERMINAL: dict[str, tuple[Any, Any, str]] = {
 """What the full screen begins with, by two values, and what is then sent or is not."""
 
 
-def scene_in(home: Path, values: dict[str, Any]) -> Scene:
-    made = Scene(home)
+def scene_in(home: Path, values: dict[str, Any]) -> ProjectSession:
+    made = ProjectSession(home)
     made.settings(in_file(values))
     made.write("~/.bayou/agent/models.json", json.dumps({"providers": MODELS}))
     made.write("~/.bayou/agent/skills/knots/SKILL.md", "---\nname: knots\ndescription: Ties.\n---\nTie.\n")
@@ -112,7 +112,7 @@ async def test_it_acts_at_once_on_the_page(
     assert seen[0] != seen[1]
 
 
-def page_in(home: Path, values: dict[str, Any]) -> StageApp:
+def page_in(home: Path, values: dict[str, Any]) -> ScriptedApp:
     file = home / ".bayou" / "agent" / "settings.json"
     file.parent.mkdir(parents=True)
     file.write_text(json.dumps(in_file(values)))
@@ -146,7 +146,7 @@ async def test_a_session_begins_with_it(name: str, tmp_path: Path) -> None:
     assert seen[0] != seen[1]
 
 
-def loaded(scene: Scene) -> Any:
+def loaded(scene: ProjectSession) -> Any:
     return scene.extended.extensions.status()  # pyright: ignore[reportAttributeAccessIssue]
 
 
@@ -166,7 +166,7 @@ def beginning(begun: AssembledSession) -> Any:
 def test_offline_asks_no_server_for_its_models(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     told = []
     for number, is_offline in enumerate((False, True)):
-        scene = Scene(tmp_path / str(number))
+        scene = ProjectSession(tmp_path / str(number))
         silent = {"baseUrl": "http://127.0.0.1:9", "api": "openai-completions", "apiKey": "k"}
         scene.write("~/.bayou/agent/models.json", json.dumps({"providers": {"own": silent}}))
         scene.settings({"offline": is_offline})

@@ -42,7 +42,7 @@ def strings(data: Any) -> Iterator[str]:
             yield from strings(item)
 
 
-class Hands:
+class ToolCaller:
     """Calls tools by name, with arguments validated like a model's."""
 
     def __init__(self, workspace: Workspace) -> None:
@@ -110,5 +110,5 @@ def workspace(project: Path, tmp_path: Path) -> Iterator[Workspace]:
 
 
 @pytest.fixture
-def hands(workspace: Workspace) -> Hands:
-    return Hands(workspace)
+def hands(workspace: Workspace) -> ToolCaller:
+    return ToolCaller(workspace)

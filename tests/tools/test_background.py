@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.tools.conftest import Hands, until
+from tests.tools.conftest import ToolCaller, until
 from tests.tools.test_bash import alive, until_gone
 from tools.base import ToolError
 from tools.results import ToolResult
@@ -47,7 +47,7 @@ class Jobs:
         return f"bg_{len(self.titles)}"
 
 
-async def test_background_returns_at_once_and_delivers_later(hands: Hands, project: Path) -> None:
+async def test_background_returns_at_once_and_delivers_later(hands: ToolCaller, project: Path) -> None:
     jobs = Jobs()
     os.mkfifo(project / "gate")
     result = await hands(
@@ -60,7 +60,7 @@ async def test_background_returns_at_once_and_delivers_later(hands: Hands, proje
     assert (await jobs.work[0]).text == "one\ntwo"
 
 
-async def test_a_job_can_be_killed(hands: Hands) -> None:
+async def test_a_job_can_be_killed(hands: ToolCaller) -> None:
     jobs = Jobs()
     await hands(
         "bash", command="sleep 600.333 & sleep 600.333", background=True, within=hands.context(jobs=jobs)
@@ -71,7 +71,7 @@ async def test_a_job_can_be_killed(hands: Hands) -> None:
     await until_gone("600.333")
 
 
-async def test_cancelling_a_job_ends_its_command(hands: Hands) -> None:
+async def test_cancelling_a_job_ends_its_command(hands: ToolCaller) -> None:
     jobs = Jobs()
     await hands("bash", command="sleep 600.334", background=True, within=hands.context(jobs=jobs))
     await until(lambda: bool(alive("600.334")))
@@ -81,7 +81,7 @@ async def test_cancelling_a_job_ends_its_command(hands: Hands) -> None:
 
 
 async def test_a_slow_command_is_promoted_after_the_threshold(
-    hands: Hands, workspace: Workspace, project: Path
+    hands: ToolCaller, workspace: Workspace, project: Path
 ) -> None:
     workspace.shell = lambda: ShellSettings(background_after_seconds=0.05)
     jobs = Jobs()
@@ -93,7 +93,7 @@ async def test_a_slow_command_is_promoted_after_the_threshold(
     assert (await jobs.work[0]).text == "early\nlate"
 
 
-async def test_the_person_can_send_a_command_to_the_background(hands: Hands, project: Path) -> None:
+async def test_the_person_can_send_a_command_to_the_background(hands: ToolCaller, project: Path) -> None:
     jobs = Jobs()
     os.mkfifo(project / "gate")
     context = hands.context(jobs=jobs, background_requested=lambda: True)
@@ -102,7 +102,7 @@ async def test_the_person_can_send_a_command_to_the_background(hands: Hands, pro
     await jobs.work[0]
 
 
-async def test_without_a_job_table_background_is_refused(hands: Hands) -> None:
+async def test_without_a_job_table_background_is_refused(hands: ToolCaller) -> None:
     with pytest.raises(ToolError, match="not available here"):
         await hands("bash", command="sleep 600.335", background=True)
     assert not alive("600.335")
@@ -134,7 +134,7 @@ class Screen:
         return self.seen.decode().replace("\r\n", "\n").rstrip("\n")
 
 
-async def test_a_terminal_takes_keys_and_sizes(hands: Hands, workspace: Workspace) -> None:
+async def test_a_terminal_takes_keys_and_sizes(hands: ToolCaller, workspace: Workspace) -> None:
     screen = Screen(b"name? ", b"Ann\r")
     workspace.pty_host = screen
     command = "stty size; read -p 'name? ' n </dev/tty; echo hello $n; stty size; test -t 1 && echo tty"
@@ -143,7 +143,7 @@ async def test_a_terminal_takes_keys_and_sizes(hands: Hands, workspace: Workspac
     assert screen.is_closed and b"hello Ann\r\n" in screen.seen
 
 
-async def test_a_terminal_can_be_killed_by_the_person(hands: Hands, workspace: Workspace) -> None:
+async def test_a_terminal_can_be_killed_by_the_person(hands: ToolCaller, workspace: Workspace) -> None:
     screen = Screen(b"", b"")
     workspace.pty_host = screen
     call = asyncio.create_task(hands("bash", command="echo up; sleep 600.444", pty=True))
@@ -154,17 +154,17 @@ async def test_a_terminal_can_be_killed_by_the_person(hands: Hands, workspace: W
     assert not alive("600.444")
 
 
-async def test_a_terminal_in_the_background_is_refused(hands: Hands, workspace: Workspace) -> None:
+async def test_a_terminal_in_the_background_is_refused(hands: ToolCaller, workspace: Workspace) -> None:
     workspace.pty_host = Screen(b"", b"")
     assert "not both" in await hands.error("bash", command="vi", pty=True, background=True)
 
 
-async def test_a_command_that_wants_a_terminal_runs_without_one_and_says_so(hands: Hands) -> None:
+async def test_a_command_that_wants_a_terminal_runs_without_one_and_says_so(hands: ToolCaller) -> None:
     text = await hands.text("bash", command="test -t 0 || echo none; cat", pty=True)
     assert text == "none\n\n[This ran without a terminal: only the full screen can show one.]"
 
 
-async def test_a_persistent_shell_remembers(hands: Hands, workspace: Workspace, project: Path) -> None:
+async def test_a_persistent_shell_remembers(hands: ToolCaller, workspace: Workspace, project: Path) -> None:
     workspace.shell = lambda: ShellSettings(is_persistent=True)
     (project / "sub").mkdir()
     await hands("bash", command="cd sub && export A=1; f() { echo f-$A; }")
@@ -176,7 +176,7 @@ async def test_a_persistent_shell_remembers(hands: Hands, workspace: Workspace, 
 
 
 async def test_a_persistent_shell_starts_anew_after_exit_abort_and_timeout(
-    hands: Hands, workspace: Workspace
+    hands: ToolCaller, workspace: Workspace
 ) -> None:
     workspace.shell = lambda: ShellSettings(is_persistent=True)
     assert (await hands.text("bash", command="X=1; echo bye; exit 7")) == "bye\n\nCommand exited with code 7"
@@ -192,7 +192,7 @@ async def test_a_persistent_shell_starts_anew_after_exit_abort_and_timeout(
 
 
 async def test_a_command_gone_to_the_background_takes_its_shell_along(
-    hands: Hands, workspace: Workspace, project: Path
+    hands: ToolCaller, workspace: Workspace, project: Path
 ) -> None:
     workspace.shell = lambda: ShellSettings(is_persistent=True)
     jobs = Jobs()
@@ -206,7 +206,9 @@ async def test_a_command_gone_to_the_background_takes_its_shell_along(
     await until(lambda: not Path(f"/proc/{shell}").exists())
 
 
-async def test_a_persistent_shell_waits_for_no_background_child(hands: Hands, workspace: Workspace) -> None:
+async def test_a_persistent_shell_waits_for_no_background_child(
+    hands: ToolCaller, workspace: Workspace
+) -> None:
     workspace.shell = lambda: ShellSettings(is_persistent=True)
     text = await hands.text("bash", command="sleep 600.999 & echo started")
     assert text.startswith("started\n\n[Processes started by this command still run")
@@ -218,8 +220,8 @@ async def test_a_persistent_shell_waits_for_no_background_child(hands: Hands, wo
 async def test_persistent_shells_are_not_shared_by_sessions(project: Path) -> None:
     settings = ShellSettings(is_persistent=True)
     one, other = Workspace(project, shell=lambda: settings), Workspace(project, shell=lambda: settings)
-    await Hands(one)("bash", command="export A=1")
-    assert await Hands(other).text("bash", command="echo [$A]") == "[]"
+    await ToolCaller(one)("bash", command="export A=1")
+    assert await ToolCaller(other).text("bash", command="echo [$A]") == "[]"
     one.close()
     other.close()
 

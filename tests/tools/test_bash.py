@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.tools.conftest import Hands, until
+from tests.tools.conftest import ToolCaller, until
 from tools.files.artifacts import Artifacts
 from tools.results import ToolResult
 from tools.running.shell import ShellSettings, SpawnPlan, split_leading_cd
@@ -38,28 +38,28 @@ async def until_gone(marker: str) -> None:
     await until(lambda: not alive(marker))
 
 
-async def test_both_streams_come_in_order(hands: Hands) -> None:
+async def test_both_streams_come_in_order(hands: ToolCaller) -> None:
     result = await hands("bash", command="echo one; echo two >&2; echo three")
     assert result.text == "one\ntwo\nthree"
     assert not result.is_error
 
 
-async def test_a_failure_keeps_the_output(hands: Hands) -> None:
+async def test_a_failure_keeps_the_output(hands: ToolCaller) -> None:
     result = await hands("bash", command="echo partial; exit 3")
     assert result.text == "partial\n\nCommand exited with code 3"
     assert result.is_error and result.details is not None and result.details["exitCode"] == 3
 
 
-async def test_no_output_is_said(hands: Hands) -> None:
+async def test_no_output_is_said(hands: ToolCaller) -> None:
     assert await hands.text("bash", command="true") == "(no output)"
 
 
-async def test_a_signal_is_named(hands: Hands) -> None:
+async def test_a_signal_is_named(hands: ToolCaller) -> None:
     text = await hands.text("bash", command="kill -SEGV $$")
     assert text.endswith("Command exited with code 139 (ended by SIGSEGV)")
 
 
-async def test_stdin_is_empty(hands: Hands) -> None:
+async def test_stdin_is_empty(hands: ToolCaller) -> None:
     assert await hands.text("bash", command="cat; echo end") == "end"
 
 
@@ -80,7 +80,7 @@ async def test_stdin_is_empty(hands: Hands) -> None:
     ],
 )
 async def test_a_leading_cd_means_what_it_means_to_the_shell(
-    hands: Hands, project: Path, command: str, monkeypatch: pytest.MonkeyPatch
+    hands: ToolCaller, project: Path, command: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (project / "a b").mkdir()
     (project / "a").mkdir()
@@ -96,7 +96,7 @@ async def test_a_leading_cd_means_what_it_means_to_the_shell(
     assert result.is_error is bool(asked.returncode)
 
 
-async def test_a_folder_beside_the_command_is_honoured(hands: Hands, project: Path) -> None:
+async def test_a_folder_beside_the_command_is_honoured(hands: ToolCaller, project: Path) -> None:
     (project / "a b").mkdir()
     for name in ("cwd", "workdir", "working_directory"):
         assert await hands.text("bash", {"command": "pwd", name: "a b"}) == str(project / "a b")
@@ -105,7 +105,7 @@ async def test_a_folder_beside_the_command_is_honoured(hands: Hands, project: Pa
     assert "is not a directory" in await hands.error("bash", command="pwd", cwd="file")
 
 
-async def test_the_first_or_last_lines_of_an_output_are_enough(hands: Hands) -> None:
+async def test_the_first_or_last_lines_of_an_output_are_enough(hands: ToolCaller) -> None:
     text = await hands.text("bash", command="seq 300", tail=2)
     assert text == "299\n300\n\n[Showing the last 2 of 300 lines]"
     text = await hands.text("bash", command="seq 300", head=2)
@@ -125,12 +125,12 @@ async def test_the_first_or_last_lines_of_an_output_are_enough(hands: Hands) -> 
     ],
 )
 async def test_what_other_tools_call_it_is_honoured(
-    hands: Hands, arguments: dict[str, Any], said: str
+    hands: ToolCaller, arguments: dict[str, Any], said: str
 ) -> None:
     assert await hands.text("bash", arguments) == said
 
 
-async def test_what_is_not_plain_is_refused_by_name(hands: Hands, project: Path) -> None:
+async def test_what_is_not_plain_is_refused_by_name(hands: ToolCaller, project: Path) -> None:
     said = await hands.error("bash", command="touch made", sandbox=False)
     assert "sandbox: is not an argument of this tool; there are command, timeout" in said
     said = await hands.error("bash", command="touch made", timeot=5)
@@ -157,7 +157,7 @@ def test_only_a_plain_cd_is_taken_out(command: str, folder: str | None, rest: st
 
 
 async def test_the_environment_asks_nothing_and_tells_no_secret(
-    hands: Hands, monkeypatch: pytest.MonkeyPatch
+    hands: ToolCaller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in (
         "ANTHROPIC_API_KEY",
@@ -182,12 +182,12 @@ async def test_the_environment_asks_nothing_and_tells_no_secret(
     assert (variables["EXTRA"], variables["GITHUB_USER"]) == ("given", "kept")
 
 
-async def test_env_names_are_checked(hands: Hands) -> None:
+async def test_env_names_are_checked(hands: ToolCaller) -> None:
     words = await hands.error("bash", command="true", env={"BAD-NAME": "x"})
     assert words == "Invalid bash env name: BAD-NAME"
 
 
-async def test_settings_shape_the_command(hands: Hands, workspace: Workspace, project: Path) -> None:
+async def test_settings_shape_the_command(hands: ToolCaller, workspace: Workspace, project: Path) -> None:
     async def hook(plan: SpawnPlan) -> SpawnPlan:
         return SpawnPlan(
             command=plan.command + "; echo hooked", cwd=plan.cwd, environment={**plan.environment, "H": "1"}
@@ -203,7 +203,7 @@ async def test_settings_shape_the_command(hands: Hands, workspace: Workspace, pr
     assert "Correct the shellPath setting" in await hands.error("bash", command="true")
 
 
-async def test_a_timeout_is_clamped_and_told(hands: Hands) -> None:
+async def test_a_timeout_is_clamped_and_told(hands: ToolCaller) -> None:
     text = await hands.text("bash", command="echo fast", timeout=5000)
     assert text == "fast\n\n[Timeout clamped to 3600s (requested 5000s; allowed range 1-3600).]"
 
@@ -211,19 +211,21 @@ async def test_a_timeout_is_clamped_and_told(hands: Hands) -> None:
 @pytest.mark.parametrize(
     ("asked", "notice"), [(0, ""), (-5, "Timeout clamped to 1s (requested -5s"), (1.5, "")]
 )
-async def test_no_time_limit_is_no_limit_and_less_is_clamped(hands: Hands, asked: float, notice: str) -> None:
+async def test_no_time_limit_is_no_limit_and_less_is_clamped(
+    hands: ToolCaller, asked: float, notice: str
+) -> None:
     text = await hands.text("bash", command="sleep 0.05; echo slept", timeout=asked)
     assert text.startswith("slept") and notice in text and ("clamped" in text) == bool(notice)
 
 
-async def test_a_timeout_keeps_the_output(hands: Hands) -> None:
+async def test_a_timeout_keeps_the_output(hands: ToolCaller) -> None:
     result = await hands("bash", command="echo before; sleep 600.111", timeout=1)
     assert result.text == "before\n\nCommand timed out after 1 seconds"
     assert result.is_error
     assert not alive("600.111")
 
 
-async def test_a_default_timeout_is_a_setting(hands: Hands, workspace: Workspace) -> None:
+async def test_a_default_timeout_is_a_setting(hands: ToolCaller, workspace: Workspace) -> None:
     workspace.shell = lambda: ShellSettings(default_timeout=1)
     assert "Command timed out after 1 seconds" in await hands.text("bash", command="sleep 600.112")
     assert not alive("600.112")
@@ -246,7 +248,7 @@ ESCAPES = {
 
 @pytest.mark.parametrize("command", ESCAPES.values(), ids=ESCAPES.keys())
 async def test_an_abort_ends_the_whole_tree(
-    hands: Hands, command: str, request: pytest.FixtureRequest
+    hands: ToolCaller, command: str, request: pytest.FixtureRequest
 ) -> None:
     mark = f"600.{abs(hash(request.node.name)) % 10**8 + 10**8}"
     script = f"echo started; {command.format(mark=mark)}"
@@ -260,7 +262,7 @@ async def test_an_abort_ends_the_whole_tree(
 
 
 async def test_what_a_command_leaves_running_ends_with_the_session(
-    hands: Hands, workspace: Workspace
+    hands: ToolCaller, workspace: Workspace
 ) -> None:
     text = await hands.text("bash", command="sleep 600.222 & echo started")
     assert text.startswith("started\n\n[Processes started by this command still run")
@@ -269,7 +271,7 @@ async def test_what_a_command_leaves_running_ends_with_the_session(
     await until_gone("600.222")
 
 
-async def test_updates_come_while_it_runs(hands: Hands, project: Path) -> None:
+async def test_updates_come_while_it_runs(hands: ToolCaller, project: Path) -> None:
     os.mkfifo(project / "gate")
     call = asyncio.create_task(hands("bash", command="echo first; cat gate"))
     await until(lambda: bool(hands.progress))
@@ -280,13 +282,13 @@ async def test_updates_come_while_it_runs(hands: Hands, project: Path) -> None:
     assert (await call).text == "first\nsecond"
 
 
-async def test_updates_come_at_most_ten_times_a_second(hands: Hands) -> None:
+async def test_updates_come_at_most_ten_times_a_second(hands: ToolCaller) -> None:
     began = time.monotonic()
     await hands("bash", command="for i in $(seq 40); do echo $i; sleep 0.02; done")
     assert len(hands.progress) <= (time.monotonic() - began) * 10 + 1
 
 
-async def test_long_output_shows_its_end_and_keeps_all(hands: Hands) -> None:
+async def test_long_output_shows_its_end_and_keeps_all(hands: ToolCaller) -> None:
     result = await hands("bash", command="seq 5000")
     assert result.text.startswith("3001\n3002\n")
     assert "[Showing lines 3001-5000 of 5000. Full output: " in result.text
@@ -300,17 +302,17 @@ async def test_long_output_shows_its_end_and_keeps_all(hands: Hands) -> None:
 
 
 async def test_artifact_numbers_go_on_in_a_resumed_session(
-    hands: Hands, tmp_path: Path, project: Path
+    hands: ToolCaller, tmp_path: Path, project: Path
 ) -> None:
     await hands("bash", command="seq 3000")
-    again = Hands(Workspace(project, artifacts=Artifacts(tmp_path / "session")))
+    again = ToolCaller(Workspace(project, artifacts=Artifacts(tmp_path / "session")))
     result = await again("bash", command="seq 3000")
     assert result.details is not None and result.details["artifact"] == "artifact://1"
     assert "1\n2" in await again.text("read", path="artifact://0:1-2")
     assert "There is no artifact://7" in await again.error("read", path="artifact://7")
 
 
-async def test_one_enormous_line_shows_its_end_with_its_size(hands: Hands) -> None:
+async def test_one_enormous_line_shows_its_end_with_its_size(hands: ToolCaller) -> None:
     text = await hands.text(
         "bash", command="head -c 300000 /dev/zero | tr '\\0' x; printf '\\nlast é\\n' | tr -d '\\n'"
     )
@@ -319,19 +321,19 @@ async def test_one_enormous_line_shows_its_end_with_its_size(hands: Hands) -> No
     assert "[Showing last 50.0KB of line 1 (line is 293.0KB). Full output: " in text
 
 
-async def test_characters_are_never_cut(hands: Hands) -> None:
+async def test_characters_are_never_cut(hands: ToolCaller) -> None:
     result = await hands("bash", command="for i in $(seq 30000); do printf '漢字😀'; done")
     shown = result.text.split("\n")[0]
     assert "\ufffd" not in shown and set(shown) <= set("漢字😀")
 
 
-async def test_escape_sequences_do_not_get_through(hands: Hands) -> None:
+async def test_escape_sequences_do_not_get_through(hands: ToolCaller) -> None:
     link = r"\033]8;;http://x\033\\link\033]8;;\033\\"
     command = rf"printf '\033]52;c;ZXZpbA==\007{link} \033[2J\033[31mred\033[0m \033[201~\n10%%\r99%%\n'"
     assert await hands.text("bash", command=command) == "link red \n99%"
 
 
-async def test_bytes_that_are_no_text_do_no_harm(hands: Hands) -> None:
+async def test_bytes_that_are_no_text_do_no_harm(hands: ToolCaller) -> None:
     text = await hands.text("bash", command="head -c 100000 /dev/urandom")
     text.encode("utf-8")
     assert not {"\x1b", "\x00", "\x9b"} & set(text)
@@ -352,7 +354,7 @@ async def test_bytes_that_are_no_text_do_no_harm(hands: Hands) -> None:
     ],
 )
 async def test_the_interceptor_points_to_the_better_tool(
-    hands: Hands, workspace: Workspace, command: str, tool: str
+    hands: ToolCaller, workspace: Workspace, command: str, tool: str
 ) -> None:
     workspace.shell = lambda: ShellSettings(is_intercepting=True)
     workspace.active_tools = lambda: (tool,)
@@ -377,20 +379,20 @@ async def test_the_interceptor_points_to_the_better_tool(
     ],
 )
 async def test_the_interceptor_leaves_the_rest_alone(
-    hands: Hands, workspace: Workspace, command: str
+    hands: ToolCaller, workspace: Workspace, command: str
 ) -> None:
     workspace.shell = lambda: ShellSettings(is_intercepting=True)
     workspace.active_tools = lambda: ("read", "grep", "find", "edit", "write")
     assert "Blocked" not in await hands.text("bash", command=command)
 
 
-async def test_empty_and_impossible_commands_are_refused(hands: Hands) -> None:
+async def test_empty_and_impossible_commands_are_refused(hands: ToolCaller) -> None:
     assert "The command is empty" in await hands.error("bash", command="  ")
     assert "null byte" in await hands.error("bash", command="echo \0")
 
 
 async def test_the_output_of_a_full_disk_says_so(
-    hands: Hands, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+    hands: ToolCaller, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(tool: str) -> object:
         raise OSError(28, "No space left on device")
@@ -400,7 +402,7 @@ async def test_the_output_of_a_full_disk_says_so(
     assert "The full output could not be kept: No space left on device" in text
 
 
-async def test_progress_comes_out_as_it_looks_in_the_end(hands: Hands) -> None:
+async def test_progress_comes_out_as_it_looks_in_the_end(hands: ToolCaller) -> None:
     command = (
         r"printf 'a: 1%%\nb: 1%%\n'; for n in 2 50 100; do printf '\033[2A\r\033[Ka: %d%%\n\033[2Kb: %d%%\n' $n $n;"
         r" done; printf 'Working...\rDone\033[K\n'; printf '50%%\r100%%\n'"
@@ -408,6 +410,6 @@ async def test_progress_comes_out_as_it_looks_in_the_end(hands: Hands) -> None:
     assert await hands.text("bash", command=command) == "a: 100%\nb: 100%\nDone\n100%"
 
 
-async def test_lines_that_were_written_over_are_not_counted_as_hidden(hands: Hands) -> None:
+async def test_lines_that_were_written_over_are_not_counted_as_hidden(hands: ToolCaller) -> None:
     command = r"printf 'x\n'; for n in $(seq 3000); do printf '\033[1A\033[2Kat %d\n' $n; done"
     assert await hands.text("bash", command=command) == "at 3000"

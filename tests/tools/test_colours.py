@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.tools.conftest import Hands, until
+from tests.tools.conftest import ToolCaller, until
 from tools.builtin.bash import bash_tool
 from tools.results import CommandBlock
 from tools.running.colours import MAX_LIVE_LINES, output_colours, stored_colours
@@ -67,7 +67,7 @@ def test_details_that_say_nonsense_change_nothing(details: Any) -> None:
     assert ansi.painted("text", stored_colours(details)) == "text"
 
 
-async def test_a_command_that_writes_colours(hands: Hands) -> None:
+async def test_a_command_that_writes_colours(hands: ToolCaller) -> None:
     result = await hands("bash", command="printf '\\033[31mred\\033[0m and not\\n'")
     assert result.text == "red and not"
     assert result.details is not None and "red" not in json.dumps(result.details["colours"])
@@ -77,7 +77,7 @@ async def test_a_command_that_writes_colours(hands: Hands) -> None:
     assert ansi.painted(block.output, block.colours) == "\x1b[31mred\x1b[0m and not"
 
 
-async def test_what_a_command_at_work_shows_has_its_colours_too(hands: Hands, project: Path) -> None:
+async def test_what_a_command_at_work_shows_has_its_colours_too(hands: ToolCaller, project: Path) -> None:
     os.mkfifo(project / "gate")
     command = "printf '\\033[32mfirst\\033[0m\\n'; cat gate"
     call = asyncio.create_task(hands("bash", command=command))
@@ -90,7 +90,7 @@ async def test_what_a_command_at_work_shows_has_its_colours_too(hands: Hands, pr
     assert (await call).text == "first"
 
 
-async def test_what_runs_tells_colours_of_its_end_alone(hands: Hands, project: Path) -> None:
+async def test_what_runs_tells_colours_of_its_end_alone(hands: ToolCaller, project: Path) -> None:
     os.mkfifo(project / "gate")
     command = "for i in $(seq 300); do printf '\\033[31mline\\033[0m %d\\n' $i; done; cat gate"
     call = asyncio.create_task(hands("bash", command=command))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.tools.conftest import Hands
+from tests.tools.conftest import ToolCaller
 
 CODE = "def f(a):\n    if a:\n        return 1\n    return 2\n"
 
@@ -17,7 +17,7 @@ def put(project: Path, name: str, data: str | bytes) -> Path:
     return path
 
 
-async def edit(hands: Hands, path: Path, *pairs: tuple[str, str]) -> list[str]:
+async def edit(hands: ToolCaller, path: Path, *pairs: tuple[str, str]) -> list[str]:
     """Edits and answers the strategies used."""
     result = await hands(
         "edit", path=path.name, edits=[{"oldText": old, "newText": new} for old, new in pairs]
@@ -26,7 +26,7 @@ async def edit(hands: Hands, path: Path, *pairs: tuple[str, str]) -> list[str]:
     return result.details["strategies"]
 
 
-async def test_several_edits_match_the_original_in_one_pass(hands: Hands, project: Path) -> None:
+async def test_several_edits_match_the_original_in_one_pass(hands: ToolCaller, project: Path) -> None:
     path = put(project, "a.txt", "one two three\n")
     result = await hands(
         "edit",
@@ -44,7 +44,9 @@ async def test_several_edits_match_the_original_in_one_pass(hands: Hands, projec
     )
 
 
-async def test_one_edit_that_fails_undoes_none_because_none_was_made(hands: Hands, project: Path) -> None:
+async def test_one_edit_that_fails_undoes_none_because_none_was_made(
+    hands: ToolCaller, project: Path
+) -> None:
     path = put(project, "a.txt", "one\ntwo\n")
     words = await hands.error(
         "edit",
@@ -55,13 +57,13 @@ async def test_one_edit_that_fails_undoes_none_because_none_was_made(hands: Hand
     assert words.startswith("Edit 2 of 2: oldText was not found in a.txt. Nothing was changed.")
 
 
-async def test_white_space_at_line_ends_is_forgiven(hands: Hands, project: Path) -> None:
+async def test_white_space_at_line_ends_is_forgiven(hands: ToolCaller, project: Path) -> None:
     path = put(project, "a.txt", "alpha  \nbeta\t\ngamma\n")
     assert await edit(hands, path, ("alpha\nbeta\n", "alpha\nBETA\n")) == ["trailing-whitespace"]
     assert path.read_text() == "alpha  \nBETA\ngamma\n"  # the line that was not changed keeps its own
 
 
-async def test_a_uniform_shift_of_indentation_is_forgiven(hands: Hands, project: Path) -> None:
+async def test_a_uniform_shift_of_indentation_is_forgiven(hands: ToolCaller, project: Path) -> None:
     path = put(project, "a.py", "class A:\n" + "".join(f"    {line}\n" for line in CODE.splitlines()))
     await hands("read", path="a.py")
     assert await edit(hands, path, (CODE, CODE.replace("1", "one()"))) == ["indentation"]
@@ -70,7 +72,7 @@ async def test_a_uniform_shift_of_indentation_is_forgiven(hands: Hands, project:
     )
 
 
-async def test_too_much_indentation_is_forgiven(hands: Hands, project: Path) -> None:
+async def test_too_much_indentation_is_forgiven(hands: ToolCaller, project: Path) -> None:
     path = put(project, "a.py", CODE)
     await hands("read", path="a.py")
     old = "          if a:\n              return 1\n"
@@ -78,7 +80,7 @@ async def test_too_much_indentation_is_forgiven(hands: Hands, project: Path) -> 
     assert path.read_text() == CODE.replace("1", "9")
 
 
-async def test_spaces_for_tabs_are_forgiven_and_tabs_stay(hands: Hands, project: Path) -> None:
+async def test_spaces_for_tabs_are_forgiven_and_tabs_stay(hands: ToolCaller, project: Path) -> None:
     path = put(project, "a.go", "func f() {\n\tif a {\n\t\treturn 1\n\t}\n}\n")
     await hands("read", path="a.go")
     old = "    if a {\n        return 1\n    }\n"
@@ -87,25 +89,25 @@ async def test_spaces_for_tabs_are_forgiven_and_tabs_stay(hands: Hands, project:
     assert path.read_text() == "func f() {\n\tif a {\n\t\tb()\n\t\treturn 1\n\t}\n}\n"
 
 
-async def test_a_shift_that_is_not_uniform_is_not_forgiven(hands: Hands, project: Path) -> None:
+async def test_a_shift_that_is_not_uniform_is_not_forgiven(hands: ToolCaller, project: Path) -> None:
     path = put(project, "a.py", CODE)
     await hands.error("edit", path="a.py", oldText="  if a:\n          return 1\n", newText="x\n")
     assert path.read_text() == CODE
 
 
-async def test_look_alikes_are_forgiven(hands: Hands, project: Path) -> None:
+async def test_look_alikes_are_forgiven(hands: ToolCaller, project: Path) -> None:
     path = put(project, "a.md", "He said “it’s 5 – 6” here.\nNext\n")
     assert await edit(hands, path, ('"it\'s 5 - 6"', "nothing")) == ["look-alikes"]
     assert path.read_text() == "He said nothing here.\nNext\n"
 
 
-async def test_lines_that_an_edit_keeps_keep_their_own_characters(hands: Hands, project: Path) -> None:
+async def test_lines_that_an_edit_keeps_keep_their_own_characters(hands: ToolCaller, project: Path) -> None:
     path = put(project, "a.md", "“quoted”\nold – line\nlast\n")
     assert await edit(hands, path, ('"quoted"\nold - line\n', '"quoted"\nnew - line\n')) == ["look-alikes"]
     assert path.read_text() == "“quoted”\nnew - line\nlast\n"
 
 
-async def test_what_read_shows_of_a_control_character_can_be_edited(hands: Hands, project: Path) -> None:
+async def test_what_read_shows_of_a_control_character_can_be_edited(hands: ToolCaller, project: Path) -> None:
     path = put(project, "a.sh", "printf '\x1b[31m'\n")
     shown = await hands.text("read", path="a.sh")
     assert await edit(hands, path, (shown, "printf red")) == ["look-alikes"]
@@ -144,20 +146,20 @@ async def test_what_read_shows_of_a_control_character_can_be_edited(hands: Hands
     ],
 )
 async def test_bytes_that_an_edit_does_not_mean_stay(
-    hands: Hands, project: Path, before: bytes, old: str, new: str, after: bytes
+    hands: ToolCaller, project: Path, before: bytes, old: str, new: str, after: bytes
 ) -> None:
     path = put(project, "file", before)
     await edit(hands, path, (old, new))
     assert path.read_bytes() == after
 
 
-async def test_a_character_that_the_encoding_lacks_is_refused(hands: Hands, project: Path) -> None:
+async def test_a_character_that_the_encoding_lacks_is_refused(hands: ToolCaller, project: Path) -> None:
     path = put(project, "file", b"caf\xe9\n")
     assert "has no '漢'" in await hands.error("edit", path="file", oldText="caf", newText="漢")
     assert path.read_bytes() == b"caf\xe9\n"
 
 
-async def test_an_ambiguous_text_names_its_places(hands: Hands, project: Path) -> None:
+async def test_an_ambiguous_text_names_its_places(hands: ToolCaller, project: Path) -> None:
     put(project, "a.txt", "x\ny\nx\n")
     words = await hands.error("edit", path="a.txt", oldText="x", newText="z")
     assert "oldText is 2 times in a.txt, at lines 1, 3." in words
@@ -166,7 +168,7 @@ async def test_an_ambiguous_text_names_its_places(hands: Hands, project: Path) -
     assert "2 times in b.txt (ignoring trailing whitespace), at lines 1, 4." in words
 
 
-async def test_a_miss_shows_the_nearest_text_with_its_white_space(hands: Hands, project: Path) -> None:
+async def test_a_miss_shows_the_nearest_text_with_its_white_space(hands: ToolCaller, project: Path) -> None:
     put(project, "a.py", "import os\n\ndef f(a):\n\tx = 1 \n\treturn x\n")
     words = await hands.error("edit", path="a.py", oldText="def f(a):\n    x = 2\n", newText="")
     assert "Nearest text, lines 3-4" in words
@@ -174,13 +176,13 @@ async def test_a_miss_shows_the_nearest_text_with_its_white_space(hands: Hands, 
     assert "Line 2 of oldText is: ····x = 2" in words
 
 
-async def test_a_miss_finds_a_line_that_is_only_similar(hands: Hands, project: Path) -> None:
+async def test_a_miss_finds_a_line_that_is_only_similar(hands: ToolCaller, project: Path) -> None:
     put(project, "a.py", "first\ndef calculate_total(items):\nlast\n")
     words = await hands.error("edit", path="a.py", oldText="def calculate_totals(items):", newText="x")
     assert "≠ 2: def calculate_total(items):" in words
 
 
-async def test_a_stale_edit_is_explained(hands: Hands, project: Path) -> None:
+async def test_a_stale_edit_is_explained(hands: ToolCaller, project: Path) -> None:
     path = put(project, "a.py", "a = 1\nb = 2\nc = 3\n")
     await hands("read", path="a.py")
     path.write_text("a = 1\nb = 20\nc = 3\n")
@@ -188,7 +190,7 @@ async def test_a_stale_edit_is_explained(hands: Hands, project: Path) -> None:
     assert "The file has changed since you read it: this text was at lines 2-2." in words
 
 
-async def test_a_file_deleted_between_read_and_edit_is_told(hands: Hands, project: Path) -> None:
+async def test_a_file_deleted_between_read_and_edit_is_told(hands: ToolCaller, project: Path) -> None:
     path = put(project, "gone.py", "a\n")
     await hands("read", path="gone.py")
     path.unlink()
@@ -196,7 +198,7 @@ async def test_a_file_deleted_between_read_and_edit_is_told(hands: Hands, projec
     assert "it does not exist" in words and not path.exists()
 
 
-async def test_the_model_may_edit_again_what_it_has_just_edited(hands: Hands, project: Path) -> None:
+async def test_the_model_may_edit_again_what_it_has_just_edited(hands: ToolCaller, project: Path) -> None:
     path = put(project, "a.py", "a = 1\n")
     await edit(hands, path, ("1", "2"))
     await edit(hands, path, ("a = 2", "a = 3"))
@@ -212,7 +214,7 @@ async def test_the_model_may_edit_again_what_it_has_just_edited(hands: Hands, pr
     ],
 )
 async def test_senseless_edits_are_refused(
-    hands: Hands, project: Path, pairs: list[tuple[str, str]], words: str
+    hands: ToolCaller, project: Path, pairs: list[tuple[str, str]], words: str
 ) -> None:
     path = put(project, "a.txt", "one two three\n")
     edits = [{"oldText": old, "newText": new} for old, new in pairs]
@@ -220,7 +222,7 @@ async def test_senseless_edits_are_refused(
     assert path.read_text() == "one two three\n"
 
 
-async def test_edits_that_touch_do_not_overlap(hands: Hands, project: Path) -> None:
+async def test_edits_that_touch_do_not_overlap(hands: ToolCaller, project: Path) -> None:
     path = put(project, "a.txt", "ab\n")
     await edit(hands, path, ("a", "1"), ("b", "2"))
     assert path.read_text() == "12\n"
@@ -236,14 +238,14 @@ async def test_edits_that_touch_do_not_overlap(hands: Hands, project: Path) -> N
     ],
 )
 async def test_other_spellings_of_the_arguments_are_understood(
-    hands: Hands, project: Path, arguments: dict[str, object]
+    hands: ToolCaller, project: Path, arguments: dict[str, object]
 ) -> None:
     path = put(project, "a.txt", "one\n")
     await hands("edit", {"file_path": "a.txt", **arguments})
     assert path.read_text() == "1\n"
 
 
-async def test_mode_and_symlink_survive(hands: Hands, project: Path) -> None:
+async def test_mode_and_symlink_survive(hands: ToolCaller, project: Path) -> None:
     path = put(project, "script.sh", "echo one\n")
     path.chmod(0o755)
     (project / "link.sh").symlink_to("script.sh")
@@ -253,7 +255,7 @@ async def test_mode_and_symlink_survive(hands: Hands, project: Path) -> None:
     assert path.stat().st_mode & 0o777 == 0o755
 
 
-async def test_a_hard_link_stays_one_file(hands: Hands, project: Path) -> None:
+async def test_a_hard_link_stays_one_file(hands: ToolCaller, project: Path) -> None:
     path = put(project, "a", "one\n")
     os.link(path, project / "b")
     await hands("edit", path="b", oldText="one", newText="a much longer text")
@@ -261,7 +263,7 @@ async def test_a_hard_link_stays_one_file(hands: Hands, project: Path) -> None:
     assert path.stat().st_ino == (project / "b").stat().st_ino
 
 
-async def test_binary_files_are_refused(hands: Hands, project: Path) -> None:
+async def test_binary_files_are_refused(hands: ToolCaller, project: Path) -> None:
     put(project, "x.bin", b"\x7fELF\0\0\0one")
     assert "is a binary file" in await hands.error("edit", path="x.bin", oldText="one", newText="two")
 
@@ -281,7 +283,7 @@ async def test_binary_files_are_refused(hands: Hands, project: Path) -> None:
     ],
 )
 async def test_a_last_line_without_a_line_feed_is_found_and_stays_without(
-    hands: Hands, project: Path, before: str, old: str, new: str, after: str
+    hands: ToolCaller, project: Path, before: str, old: str, new: str, after: str
 ) -> None:
     (project / "f").write_bytes(before.encode())
     await hands("read", path="f")
@@ -291,7 +293,7 @@ async def test_a_last_line_without_a_line_feed_is_found_and_stays_without(
 
 @pytest.mark.parametrize("around", ["naïve café", "日本語のテスト", "–", "x é y"])
 async def test_one_bad_byte_leaves_the_other_characters_alone(
-    hands: Hands, project: Path, around: str
+    hands: ToolCaller, project: Path, around: str
 ) -> None:
     data = f"{around}\nvalue = 1\n".encode() + b"broken \xff byte\n"
     (project / "f").write_bytes(data)
@@ -301,7 +303,7 @@ async def test_one_bad_byte_leaves_the_other_characters_alone(
     assert (project / "f").read_bytes() == data.replace(around.encode(), f"{around}, ünd".encode())
 
 
-async def test_a_text_is_replaced_wherever_it_is(hands: Hands, project: Path) -> None:
+async def test_a_text_is_replaced_wherever_it_is(hands: ToolCaller, project: Path) -> None:
     (project / "f").write_text("one two one\none\n")
     assert "or set all" in await hands.error("edit", path="f", edits=[{"oldText": "one", "newText": "1"}])
     said = await hands.text(
@@ -339,7 +341,9 @@ NOTEBOOK = {
 
 
 @pytest.mark.parametrize("indent", [1, 2, None])
-async def test_notebooks_are_edited_as_they_are_read(hands: Hands, project: Path, indent: int | None) -> None:
+async def test_notebooks_are_edited_as_they_are_read(
+    hands: ToolCaller, project: Path, indent: int | None
+) -> None:
     path = project / "n.ipynb"
     path.write_text(json.dumps(NOTEBOOK, indent=indent, ensure_ascii=False) + "\n")
     shown = await hands.text("read", path="n.ipynb")
@@ -360,7 +364,7 @@ async def test_notebooks_are_edited_as_they_are_read(hands: Hands, project: Path
     assert "    return a\n\nf()" in again
 
 
-async def test_only_sources_of_a_notebook_can_be_edited(hands: Hands, project: Path) -> None:
+async def test_only_sources_of_a_notebook_can_be_edited(hands: ToolCaller, project: Path) -> None:
     path = project / "n.ipynb"
     path.write_text(json.dumps(NOTEBOOK, indent=1))
     before = path.read_bytes()

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.tools.conftest import Hands
+from tests.tools.conftest import ToolCaller
 from tools.builtin.edit import anchored_tool
 from tools.edits.dialects.anchors import anchored_row, read_anchor, tag_of
 from tools.registry import builtin_tools
@@ -14,7 +14,7 @@ from tools.workspace import Workspace
 TEXT = "".join(f"line {number}\n" for number in range(1, 31))
 
 
-class Anchoring(Hands):
+class Anchoring(ToolCaller):
     """Hands of a model that is asked for anchors."""
 
     def __init__(self, workspace: Workspace) -> None:

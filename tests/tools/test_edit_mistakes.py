@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.tools.conftest import Hands
+from tests.tools.conftest import ToolCaller
 from tests.tools.mistaken_files import PYTHON
 from tests.tools.mistakes import IF, MISTAKES, NUMBERED, Mistake, swap
 
 
 @pytest.mark.parametrize("mistake", MISTAKES, ids=[mistake.what for mistake in MISTAKES])
 async def test_a_mistake_comes_to_what_was_meant_or_is_refused_or_told(
-    hands: Hands, project: Path, mistake: Mistake
+    hands: ToolCaller, project: Path, mistake: Mistake
 ) -> None:
     path = project / mistake.name
     path.write_bytes(mistake.file)
@@ -33,7 +33,7 @@ async def test_a_mistake_comes_to_what_was_meant_or_is_refused_or_told(
 
 
 async def test_a_kept_line_that_is_forgotten_is_the_one_mistake_that_nothing_tells(
-    hands: Hands, project: Path
+    hands: ToolCaller, project: Path
 ) -> None:
     """Number 32: valid code in the wrong shape. Where it breaks the file it is told."""
     (project / "a.py").write_text(PYTHON)
@@ -42,7 +42,9 @@ async def test_a_kept_line_that_is_forgotten_is_the_one_mistake_that_nothing_tel
     assert said == "Successfully replaced 1 block(s) in a.py."
 
 
-async def test_old_numbers_after_ones_own_edit_fit_by_what_was_shown(hands: Hands, project: Path) -> None:
+async def test_old_numbers_after_ones_own_edit_fit_by_what_was_shown(
+    hands: ToolCaller, project: Path
+) -> None:
     """Number 35: the lines have moved since, but they are those that were shown under these numbers."""
     (project / "a.py").write_text(PYTHON)
     await hands("read", path="a.py")

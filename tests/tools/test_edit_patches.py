@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.tools.conftest import Hands
+from tests.tools.conftest import ToolCaller
 from tools.edits.named import patch_in_command
 
 CODE = "class A:\n    def f(self):\n        return 1\n\n\nclass B:\n    def f(self):\n        return 1\n"
@@ -15,7 +15,9 @@ def patch(*lines: str) -> str:
     return "\n".join(("*** Begin Patch", *lines, "*** End Patch"))
 
 
-async def test_files_are_added_changed_moved_and_removed_in_one_patch(hands: Hands, project: Path) -> None:
+async def test_files_are_added_changed_moved_and_removed_in_one_patch(
+    hands: ToolCaller, project: Path
+) -> None:
     (project / "a.py").write_text(CODE)
     (project / "b.txt").write_text("one\ntwo\n")
     (project / "c.txt").write_text("gone\n")
@@ -71,7 +73,7 @@ async def test_files_are_added_changed_moved_and_removed_in_one_patch(hands: Han
     ],
 )
 async def test_what_does_not_fit_changes_nothing(
-    hands: Hands, project: Path, lines: tuple[str, ...], words: str
+    hands: ToolCaller, project: Path, lines: tuple[str, ...], words: str
 ) -> None:
     (project / "a.py").write_text(CODE)
     (project / "b.py").write_text("x\n")
@@ -97,7 +99,7 @@ async def test_what_does_not_fit_changes_nothing(
     ],
 )
 async def test_hunks_go_where_their_context_is(
-    hands: Hands, project: Path, before: str, lines: tuple[str, ...], after: str | None
+    hands: ToolCaller, project: Path, before: str, lines: tuple[str, ...], after: str | None
 ) -> None:
     path = project / "f.txt"
     path.write_bytes(before.encode())
@@ -109,7 +111,7 @@ async def test_hunks_go_where_their_context_is(
     assert path.read_bytes() == after.encode()
 
 
-async def test_indentation_is_ignored_only_where_it_was_read(hands: Hands, project: Path) -> None:
+async def test_indentation_is_ignored_only_where_it_was_read(hands: ToolCaller, project: Path) -> None:
     path = project / "a.py"
     path.write_text("class A:\n    x = 1\n")
     text = patch("*** Update File: a.py", "-x = 1", "-", "+x = 2", "+")
@@ -120,7 +122,7 @@ async def test_indentation_is_ignored_only_where_it_was_read(hands: Hands, proje
     assert path.read_text() == "class A:\n    x = 2\n"
 
 
-async def test_other_dialects_are_understood_by_either_tool(hands: Hands, project: Path) -> None:
+async def test_other_dialects_are_understood_by_either_tool(hands: ToolCaller, project: Path) -> None:
     path = project / "a.txt"
     path.write_text("one\n")
     await hands("apply_patch", path="a.txt", edits=[{"oldText": "one", "newText": "two"}])
@@ -148,7 +150,7 @@ PATCH = "*** Begin Patch\n*** Update File: a.txt\n-one\n+two\n*** End Patch"
     ],
 )
 async def test_a_command_that_is_only_a_patch_is_carried_out_as_one(
-    hands: Hands, project: Path, command: str, is_patch: bool
+    hands: ToolCaller, project: Path, command: str, is_patch: bool
 ) -> None:
     (project / "a.txt").write_text("one\n")
     assert (patch_in_command({"command": command, "timeout": None}) == PATCH) is is_patch
@@ -158,7 +160,7 @@ async def test_a_command_that_is_only_a_patch_is_carried_out_as_one(
     assert patch_in_command({"command": command, "cwd": "elsewhere"}) is None
 
 
-async def test_a_notebook_is_patched_as_it_is_read(hands: Hands, project: Path) -> None:
+async def test_a_notebook_is_patched_as_it_is_read(hands: ToolCaller, project: Path) -> None:
     cells = [
         {
             "cell_type": "code",
@@ -179,14 +181,14 @@ async def test_a_notebook_is_patched_as_it_is_read(hands: Hands, project: Path) 
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-8-sig"])
-async def test_how_a_file_is_encoded_stays(hands: Hands, project: Path, encoding: str) -> None:
+async def test_how_a_file_is_encoded_stays(hands: ToolCaller, project: Path, encoding: str) -> None:
     path = project / "a.txt"
     path.write_bytes("één\r\ntwee\r\n".encode(encoding))
     await hands("edit", input=patch("*** Update File: a.txt", "@@", "-één", "+drie", " twee"))
     assert path.read_bytes() == "drie\r\ntwee\r\n".encode(encoding)
 
 
-async def test_a_file_of_five_megabytes_is_patched(hands: Hands, project: Path) -> None:
+async def test_a_file_of_five_megabytes_is_patched(hands: ToolCaller, project: Path) -> None:
     path = project / "big.txt"
     text = "".join(f"line {number}\n" for number in range(480_000))
     assert len(text) > 5_000_000
@@ -197,7 +199,9 @@ async def test_a_file_of_five_megabytes_is_patched(hands: Hands, project: Path) 
     assert path.read_text() == text.replace("line 400000\n", "mine\n")
 
 
-async def test_added_lines_without_a_place_are_said_to_be_at_the_end(hands: Hands, project: Path) -> None:
+async def test_added_lines_without_a_place_are_said_to_be_at_the_end(
+    hands: ToolCaller, project: Path
+) -> None:
     (project / "a.py").write_text("first\n")
     patch = "*** Begin Patch\n*** Update File: a.py\n@@\n+last\n*** End Patch"
     told = await hands.text("apply_patch", input=patch)

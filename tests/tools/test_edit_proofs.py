@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.tools.conftest import Hands
+from tests.tools.conftest import ToolCaller
 from tests.tools.test_edit import edit, put
 
 TWINS = """class A:
@@ -20,7 +20,7 @@ class B:
 SIZE = "    def size(self):\n        return 1\n"
 
 
-async def test_an_edit_sent_again_leaves_a_deeper_twin_alone(hands: Hands, project: Path) -> None:
+async def test_an_edit_sent_again_leaves_a_deeper_twin_alone(hands: ToolCaller, project: Path) -> None:
     path = put(project, "a.py", TWINS)
     await hands("read", path="a.py")
     for new in ("    def size(self):\n        return 2\n", ""):
@@ -31,7 +31,7 @@ async def test_an_edit_sent_again_leaves_a_deeper_twin_alone(hands: Hands, proje
         assert path.read_text() == once
 
 
-async def test_a_line_within_deeper_indentation_is_another_line(hands: Hands, project: Path) -> None:
+async def test_a_line_within_deeper_indentation_is_another_line(hands: ToolCaller, project: Path) -> None:
     path = put(project, "a.py", "if a:\n    x = 1\n    if b:\n        x = 1\n")
     await hands("read", path="a.py")
     assert await edit(hands, path, ("    x = 1\n", "    x = 2\n")) == ["exact"]
@@ -40,7 +40,9 @@ async def test_a_line_within_deeper_indentation_is_another_line(hands: Hands, pr
     assert said == "Nothing to do: line 2 already reads like the new text."
 
 
-async def test_other_indentation_is_no_way_to_lines_that_were_not_read(hands: Hands, project: Path) -> None:
+async def test_other_indentation_is_no_way_to_lines_that_were_not_read(
+    hands: ToolCaller, project: Path
+) -> None:
     path = put(project, "a.py", TWINS)
     words = await hands.error("edit", path="a.py", oldText="def size(self):\n    return 1\n", newText="")
     assert "2 times in a.py (ignoring indentation)" in words
@@ -65,7 +67,7 @@ async def test_other_indentation_is_no_way_to_lines_that_were_not_read(hands: Ha
     ],
 )
 async def test_what_changes_a_program_is_no_look_alike(
-    hands: Hands, project: Path, file: str, old: str, new: str
+    hands: ToolCaller, project: Path, file: str, old: str, new: str
 ) -> None:
     path = put(project, "a.txt", file)
     await hands("read", path="a.txt")
@@ -73,7 +75,7 @@ async def test_what_changes_a_program_is_no_look_alike(
     assert path.read_text() == file
 
 
-async def test_decomposed_letters_lead_to_their_own_place(hands: Hands, project: Path) -> None:
+async def test_decomposed_letters_lead_to_their_own_place(hands: ToolCaller, project: Path) -> None:
     path = put(
         project, "a.md", "한글 “a” 한글\nx “a” y\n".replace("한글", "\u1112\u1161\u11ab\u1100\u1173\u11af", 1)
     )
@@ -92,7 +94,7 @@ async def test_decomposed_letters_lead_to_their_own_place(hands: Hands, project:
     ],
 )
 async def test_signs_that_a_file_means_stay(
-    hands: Hands, project: Path, name: str, before: str, old: str, new: str
+    hands: ToolCaller, project: Path, name: str, before: str, old: str, new: str
 ) -> None:
     path = put(project, name, before)
     await edit(hands, path, (old, new))
@@ -108,14 +110,14 @@ async def test_signs_that_a_file_means_stay(
     ],
 )
 async def test_numbers_that_do_not_agree_are_no_numbers(
-    hands: Hands, project: Path, old: str, new: str
+    hands: ToolCaller, project: Path, old: str, new: str
 ) -> None:
     path = put(project, "a.txt", "one\ntwo\nthree\n".replace("one\n", "one\nzero\n"))
     assert "was not found" in await hands.error("edit", path="a.txt", oldText=old, newText=new)
     assert path.read_text() == "one\nzero\ntwo\nthree\n"
 
 
-async def test_numbers_of_kept_lines_alone_are_taken_off(hands: Hands, project: Path) -> None:
+async def test_numbers_of_kept_lines_alone_are_taken_off(hands: ToolCaller, project: Path) -> None:
     path = put(project, "a.py", "d = {\n    1: 2,\n}\n")
     old = "1→d = {\n2→    1: 2,\n3→}\n"
     assert await edit(hands, path, (old, "1→d = {\n    1: 2,\n    3: 4,\n3→}\n")) == ["line-numbers"]
@@ -123,7 +125,7 @@ async def test_numbers_of_kept_lines_alone_are_taken_off(hands: Hands, project: 
 
 
 async def test_escapes_are_undone_one_level_and_only_where_code_comes_of_it(
-    hands: Hands, project: Path
+    hands: ToolCaller, project: Path
 ) -> None:
     path = put(project, "a.js", 'f("a\\n");\ng();\n')
     assert await edit(hands, path, ('f(\\"a\\\\n\\");\\ng();', 'h(\\"b\\\\n\\");')) == ["escapes"]
@@ -146,7 +148,7 @@ async def test_escapes_are_undone_one_level_and_only_where_code_comes_of_it(
     ],
 )
 async def test_dots_for_code_left_out_are_refused_in_the_new_text(
-    hands: Hands, project: Path, name: str, new: str, is_refused: bool
+    hands: ToolCaller, project: Path, name: str, new: str, is_refused: bool
 ) -> None:
     path = put(project, name, "old = 1\n")
     if is_refused:
@@ -157,14 +159,14 @@ async def test_dots_for_code_left_out_are_refused_in_the_new_text(
         assert path.read_text() == new
 
 
-async def test_places_are_counted_and_not_guessed(hands: Hands, project: Path) -> None:
+async def test_places_are_counted_and_not_guessed(hands: ToolCaller, project: Path) -> None:
     put(project, "a.txt", "x\n" * 512)
     assert "oldText is 512 times in a.txt" in await hands.error(
         "edit", path="a.txt", oldText="x", newText="y"
     )
 
 
-async def test_several_files_change_together_or_not_at_all(hands: Hands, project: Path) -> None:
+async def test_several_files_change_together_or_not_at_all(hands: ToolCaller, project: Path) -> None:
     one, two = put(project, "one.txt", "1\n"), put(project, "two.txt", "2\n")
     edits = [{"oldText": "1", "newText": "one"}, {"path": "two.txt", "oldText": "3", "newText": "two"}]
     assert "not found in two.txt" in await hands.error("edit", path="one.txt", edits=edits)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from bench.edit_corpus import closer_removals, corpus, count_languages, harmless_edits
-from tests.tools.conftest import Hands
+from tests.tools.conftest import ToolCaller
 from tools.edits.dialects.matching import Span
 from tools.edits.syntax import MAX_BYTES, SyntaxChecks
 
@@ -71,7 +71,7 @@ def test_what_is_too_large_is_not_looked_at() -> None:
     assert found_in("a.js", "f();\n" * (MAX_BYTES // 5) + "g(1);\n", "g(1)", "g(") is None
 
 
-async def test_a_warning_names_the_line_and_never_refuses(hands: Hands, project: Path) -> None:
+async def test_a_warning_names_the_line_and_never_refuses(hands: ToolCaller, project: Path) -> None:
     (project / "a.js").write_text("function f() {\n  if (a) {\n    g();\n  }\n}\n")
     result = await hands("edit", path="a.js", edits=[{"oldText": "    g();\n  }\n", "newText": "    g();\n"}])
     assert 'missing "}". The file parsed before this edit.' in result.text
@@ -79,7 +79,9 @@ async def test_a_warning_names_the_line_and_never_refuses(hands: Hands, project:
     assert result.details is not None and "New syntax error" in result.details["warning"]
 
 
-async def test_lines_given_twice_stay_where_nothing_proves_a_mistake(hands: Hands, project: Path) -> None:
+async def test_lines_given_twice_stay_where_nothing_proves_a_mistake(
+    hands: ToolCaller, project: Path
+) -> None:
     (project / "a.js").write_text("a();\nb();\nc();\n")
     await hands("edit", path="a.js", edits=[{"oldText": "b();\n", "newText": "x();\nc();\n"}])
     assert (project / "a.js").read_text() == "a();\nx();\nc();\nc();\n"

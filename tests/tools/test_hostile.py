@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.tools.conftest import Hands
+from tests.tools.conftest import ToolCaller
 from tools.base import ToolError
 from tools.operations import LocalFiles
 from tools.workspace import Workspace
@@ -48,7 +48,9 @@ def names(folder: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("name", NAMES, ids=ascii)
-async def test_any_name_is_found_listed_searched_and_changed(hands: Hands, project: Path, name: str) -> None:
+async def test_any_name_is_found_listed_searched_and_changed(
+    hands: ToolCaller, project: Path, name: str
+) -> None:
     (project / name).write_text("needle\n")
     await hands("write", path=str(project / name), content="needle one\n")
     assert names(project) == [name]
@@ -63,7 +65,7 @@ async def test_any_name_is_found_listed_searched_and_changed(hands: Hands, proje
     assert await hands.text("read", path=listed) == "needle two"
 
 
-async def test_a_name_that_is_no_utf8_is_shown_and_harms_nothing(hands: Hands, project: Path) -> None:
+async def test_a_name_that_is_no_utf8_is_shown_and_harms_nothing(hands: ToolCaller, project: Path) -> None:
     (project / os.fsdecode(b"bad\xff.txt")).write_text("needle\n")
     for text in (
         await hands.text("ls"),
@@ -114,7 +116,7 @@ CALLS: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS.keys())
 @pytest.mark.parametrize("tool", CALLS)
 async def test_what_is_no_file_is_refused_and_never_waited_for(
-    hands: Hands, project: Path, tool: str, make: Callable[[Path], None]
+    hands: ToolCaller, project: Path, tool: str, make: Callable[[Path], None]
 ) -> None:
     make(project / "odd")
     async with asyncio.timeout(10):
@@ -126,7 +128,7 @@ async def test_what_is_no_file_is_refused_and_never_waited_for(
     assert names(project) == ["odd"]
 
 
-async def test_searches_walk_past_odd_files_and_loops(hands: Hands, project: Path) -> None:
+async def test_searches_walk_past_odd_files_and_loops(hands: ToolCaller, project: Path) -> None:
     for name, make in MAKERS.items():
         make(project / name)
     (project / "folder").mkdir()
@@ -148,14 +150,14 @@ class Unreadable(LocalFiles):
 
 async def test_an_unreadable_file_is_told(project: Path) -> None:
     (project / "secret").write_text("x")
-    hands = Hands(Workspace(project, files=Unreadable()))
+    hands = ToolCaller(Workspace(project, files=Unreadable()))
     for tool, arguments in (("read", {}), ("edit", CALLS["edit"]), ("write", CALLS["write"])):
         assert "permission denied" in await hands.error(tool, path="secret", **arguments)
     assert (project / "secret").read_text() == "x"
 
 
 @pytest.mark.parametrize("tool", [*CALLS, "find"])
-async def test_senseless_paths_are_refused(hands: Hands, tool: str) -> None:
+async def test_senseless_paths_are_refused(hands: ToolCaller, tool: str) -> None:
     arguments = {**CALLS.get(tool, {"pattern": "x"})}
     assert "null byte" in await hands.error(tool, path="a\0b", **arguments)
     words = await hands.error(tool, path="x" * 5000, **arguments)
@@ -163,7 +165,7 @@ async def test_senseless_paths_are_refused(hands: Hands, tool: str) -> None:
 
 
 async def test_a_file_that_shrinks_while_it_is_read_is_told(
-    hands: Hands, project: Path, workspace: Workspace
+    hands: ToolCaller, project: Path, workspace: Workspace
 ) -> None:
     path = project / "a.txt"
     path.write_text("line\n" * 100_000)
@@ -180,13 +182,13 @@ async def test_a_file_that_shrinks_while_it_is_read_is_told(
     assert "became shorter while it was read" in words
 
 
-async def test_a_line_of_ten_megabytes_floods_nothing(hands: Hands, project: Path) -> None:
+async def test_a_line_of_ten_megabytes_floods_nothing(hands: ToolCaller, project: Path) -> None:
     (project / "big").write_text("x" * 10_000_000 + "needle")
     for tool, arguments in (("read", {}), ("grep", {"pattern": "needle"})):
         assert len(await hands.text(tool, path="big", **arguments)) < 60_000
 
 
-async def test_planted_sequences_reach_nobody(hands: Hands, project: Path) -> None:
+async def test_planted_sequences_reach_nobody(hands: ToolCaller, project: Path) -> None:
     planted = "needle \x1b]52;c;ZXZpbA==\x07 \x1b[2J \x1b[201~ \x9b31m\n"
     (project / "evil.txt").write_text(planted)
     texts = [

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.tools.conftest import Hands, until
+from tests.tools.conftest import ToolCaller, until
 from tests.tools.test_bash import alive, until_gone
 from tools.operations import CommandLine
 from tools.running.process import LocalProcesses
@@ -21,7 +21,7 @@ ORPHAN = "(setsid env -i sleep {mark} >/dev/null 2>&1 </dev/null &)"
 
 
 async def test_an_orphan_that_hides_is_told_of_and_ends_with_the_session(
-    hands: Hands, workspace: Workspace
+    hands: ToolCaller, workspace: Workspace
 ) -> None:
     text = await hands.text("bash", command=ORPHAN.format(mark="601.1"))
     assert "[Processes started by this command still run" in text
@@ -30,19 +30,19 @@ async def test_an_orphan_that_hides_is_told_of_and_ends_with_the_session(
     assert not alive("601.1")
 
 
-async def test_ending_one_command_leaves_the_children_of_others_alone(hands: Hands) -> None:
+async def test_ending_one_command_leaves_the_children_of_others_alone(hands: ToolCaller) -> None:
     await hands("bash", command=ORPHAN.format(mark="601.2"))
     text = await hands.text("bash", command=f"{ORPHAN.format(mark='601.3')}; sleep 600", timeout=1)
     assert "timed out" in text
     assert alive("601.2") and not alive("601.3")
 
 
-async def test_a_command_without_leftovers_is_not_said_to_have_any(hands: Hands) -> None:
+async def test_a_command_without_leftovers_is_not_said_to_have_any(hands: ToolCaller) -> None:
     texts = await asyncio.gather(*(hands.text("bash", command="true | cat & wait; :") for _ in range(20)))
     assert set(texts) == {"(no output)"}
 
 
-async def test_zombies_of_orphans_do_not_pile_up(hands: Hands) -> None:
+async def test_zombies_of_orphans_do_not_pile_up(hands: ToolCaller) -> None:
     text = await hands.text(
         "bash", command="for i in 1 2 3 4 5; do (true &); done; sleep 0.2; ps -o stat= --ppid $PPID"
     )
@@ -60,13 +60,13 @@ async def test_a_command_is_told_apart_from_what_cannot_be_started(project: Path
     processes.close()
 
 
-async def test_signals_have_their_usual_meaning_in_commands(hands: Hands) -> None:
+async def test_signals_have_their_usual_meaning_in_commands(hands: ToolCaller) -> None:
     ignored = int((await hands.text("bash", command="grep SigIgn /proc/$$/status")).split()[1], 16)
     assert ignored == 0
 
 
 async def test_the_keeper_shrugs_off_what_is_meant_for_others_and_is_replaced_when_killed(
-    hands: Hands,
+    hands: ToolCaller,
 ) -> None:
     keeper = "ps -o ppid= -p $PPID"
     number = int(await hands.text("bash", command=f"kill -TERM $PPID; {keeper}"))
@@ -77,13 +77,13 @@ async def test_the_keeper_shrugs_off_what_is_meant_for_others_and_is_replaced_wh
     assert await hands.text("bash", command="echo still here") == "still here"
 
 
-async def test_a_command_ends_with_its_watcher(hands: Hands) -> None:
+async def test_a_command_ends_with_its_watcher(hands: ToolCaller) -> None:
     result = await hands("bash", command="echo before; sleep 0.1; kill -9 $PPID; sleep 601.4")
     assert result.text.endswith("Command exited with code 137 (ended by SIGKILL)")
     await until_gone("601.4")
 
 
-async def test_no_key_can_be_read_from_the_keeper(hands: Hands, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_no_key_can_be_read_from_the_keeper(hands: ToolCaller, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "planted-key")
     text = await hands.text("bash", command="cat /proc/$PPID/environ | tr '\\0' '\\n'; echo end")
     assert "PATH=" in text and "planted-key" not in text

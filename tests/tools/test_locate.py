@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.tools.conftest import Hands
+from tests.tools.conftest import ToolCaller
 from tools.base import ToolError
 from tools.files.artifacts import Artifacts
 from tools.repomap.index.hidden import HiddenFiles
@@ -16,7 +16,7 @@ from tools.workspace import Workspace
 
 
 @pytest.fixture
-async def hands(project: Path, tmp_path: Path) -> AsyncIterator[Hands]:
+async def hands(project: Path, tmp_path: Path) -> AsyncIterator[ToolCaller]:
     (project / "harbour").mkdir()
     (project / "harbour" / "fleet.py").write_text(
         "class Fleet:\n    def launch(self, boat):\n        return boat\n\n\n"
@@ -28,11 +28,11 @@ async def hands(project: Path, tmp_path: Path) -> AsyncIterator[Hands]:
         project, artifacts=Artifacts(tmp_path / "session"), repositories=lambda cwd: repository
     )
     repository.bring_up_to_date(workers=0)
-    yield Hands(workspace)
+    yield ToolCaller(workspace)
     workspace.close()
 
 
-async def test_words_of_a_task(hands: Hands):
+async def test_words_of_a_task(hands: ToolCaller):
     found = await hands.text("locate", about="launching a boat of the fleet fails")
     assert found.startswith(
         "harbour/fleet.py  7 lines\n  why: boat, fleet, launching (1.25)\n"
@@ -41,7 +41,7 @@ async def test_words_of_a_task(hands: Hands):
     assert found.endswith("2 of 2 files, by the words launching, boat, fleet; a guess by names.")
 
 
-async def test_a_name_with_its_uses(hands: Hands):
+async def test_a_name_with_its_uses(hands: ToolCaller):
     assert await hands.text("locate", about="Fleet.launch()", uses=True) == (
         "Fleet.launch is defined:\nmethod Fleet.launch [2-3], harbour/fleet.py\n"
         "used on 1 line of 1 file, by name:\n"
@@ -49,7 +49,7 @@ async def test_a_name_with_its_uses(hands: Hands):
     )
 
 
-async def test_a_name_that_many_have_is_told_with_how_many(hands: Hands):
+async def test_a_name_that_many_have_is_told_with_how_many(hands: ToolCaller):
     found = await hands.text("locate", about="launch")
     assert found.splitlines()[0] == "launch is defined 2 times, by name:"
     assert (await hands.text("locate", about="launch", path="harbour")).splitlines()[1:] == [
@@ -57,7 +57,7 @@ async def test_a_name_that_many_have_is_told_with_how_many(hands: Hands):
     ]
 
 
-async def test_uses_of_what_others_define_are_told(hands: Hands, project: Path):
+async def test_uses_of_what_others_define_are_told(hands: ToolCaller, project: Path):
     (project / "imports.py").write_text("import zeppelin\n\nzeppelin.rise()\n")
     hands.workspace.repository().bring_up_to_date(workers=0)  # pyright: ignore[reportOptionalMemberAccess]
     assert await hands.text("locate", about="zeppelin.rise", uses=True) == (
@@ -66,13 +66,13 @@ async def test_uses_of_what_others_define_are_told(hands: Hands, project: Path):
     )
 
 
-async def test_what_is_nowhere_is_told(hands: Hands):
+async def test_what_is_nowhere_is_told(hands: ToolCaller):
     assert "Nothing was found by the words zeppelin" in await hands.text("locate", about="zeppelin")
     assert "about is empty" in await hands.error("locate", about=" ")
     assert "above the repository" in await hands.error("locate", about="x", path="..")
 
 
-async def test_where_no_word_is_found_the_folder_is_told(hands: Hands):
+async def test_where_no_word_is_found_the_folder_is_told(hands: ToolCaller):
     found = await hands.text("locate", about="zeppelin", path="harbour")
     assert found == (
         "Nothing was found by the words zeppelin. What is most used here:\n"
@@ -82,7 +82,7 @@ async def test_where_no_word_is_found_the_folder_is_told(hands: Hands):
     assert "nowhere does not exist" in await hands.error("locate", about="sail", path="nowhere")
 
 
-async def test_what_only_lies_near_the_conversation_is_told_as_that(hands: Hands, project: Path):
+async def test_what_only_lies_near_the_conversation_is_told_as_that(hands: ToolCaller, project: Path):
     (project / "dock.py").write_text("def moored():\n    return sail()\n")
     hands.workspace.repository().bring_up_to_date(workers=0)  # pyright: ignore[reportOptionalMemberAccess]
     await hands.text("read", path="harbour/fleet.py")
@@ -90,7 +90,7 @@ async def test_what_only_lies_near_the_conversation_is_told_as_that(hands: Hands
     assert found.endswith("near what was read or changed here; nothing was found by the words zeppelins.")
 
 
-async def test_names_of_any_script_are_names(hands: Hands, project: Path):
+async def test_names_of_any_script_are_names(hands: ToolCaller, project: Path):
     (project / "порт.py").write_text(
         "class Корабль:\n    def 出航(self):\n        pass\n\n\nКорабль().出航()\n"
     )
@@ -102,20 +102,20 @@ async def test_names_of_any_script_are_names(hands: Hands, project: Path):
     assert (await hands.text("grep", pattern="Корабль")).startswith("class Корабль [1-3], порт.py\n")
 
 
-async def test_an_edit_is_in_the_next_answer(hands: Hands, project: Path):
+async def test_an_edit_is_in_the_next_answer(hands: ToolCaller, project: Path):
     await hands.text("locate", about="sail")
     await hands("write", path="harbour/fleet.py", content="\n\ndef sail_home():\n    return 1\n")
     found = await hands.text("locate", about="sail home")
     assert "function sail_home [3-4]" in found
 
 
-async def test_a_folder_is_read_as_a_map(hands: Hands):
+async def test_a_folder_is_read_as_a_map(hands: ToolCaller):
     found = await hands.text("read", path=".", map=True)
     assert "other.py  2 lines\n  function launch [1-2]" in found
     assert "harbour/" in found
 
 
-async def test_a_symbol_of_a_folder_is_read_where_it_is(hands: Hands):
+async def test_a_symbol_of_a_folder_is_read_where_it_is(hands: ToolCaller):
     found = await hands.text("read", path=".", symbol="sail")
     assert found.startswith("sail is in harbour/fleet.py, lines 6-7:\n")
     assert "return Fleet().launch(1)" in found
@@ -125,7 +125,7 @@ async def test_a_symbol_of_a_folder_is_read_where_it_is(hands: Hands):
 
 
 async def test_a_search_for_a_name_says_where_it_is_defined_and_in_what_it_is_used(
-    hands: Hands, project: Path
+    hands: ToolCaller, project: Path
 ):
     (project / "tests").mkdir()
     (project / "tests" / "test_fleet.py").write_text("def test_it():\n    assert Fleet()\n")
@@ -138,7 +138,7 @@ async def test_a_search_for_a_name_says_where_it_is_defined_and_in_what_it_is_us
     )
 
 
-async def test_what_is_added_to_a_search_stays_small(hands: Hands, project: Path):
+async def test_what_is_added_to_a_search_stays_small(hands: ToolCaller, project: Path):
     many = "".join(f"def number{at}():\n    return launch()\n\n\n" for at in range(300))
     (project / "many.py").write_text(many)
     hands.workspace.repository().bring_up_to_date(workers=0)  # pyright: ignore[reportOptionalMemberAccess]
@@ -148,13 +148,13 @@ async def test_what_is_added_to_a_search_stays_small(hands: Hands, project: Path
 
 
 @pytest.mark.parametrize("pattern", ["launch|sail", "la.nch", "x"])
-async def test_other_patterns_are_searched_as_ever(hands: Hands, pattern: str):
+async def test_other_patterns_are_searched_as_ever(hands: ToolCaller, pattern: str):
     assert "-- in" not in await hands.text("grep", pattern=pattern)
 
 
 async def test_without_a_map_one_is_told_what_else_helps(project: Path, tmp_path: Path):
     workspace = Workspace(project, artifacts=Artifacts(tmp_path / "session"))
-    assert "Use grep and find" in await Hands(workspace).error("locate", about="x")
+    assert "Use grep and find" in await ToolCaller(workspace).error("locate", about="x")
     workspace.close()
 
 
@@ -191,7 +191,7 @@ async def test_what_a_rule_keeps_from_read_no_answer_of_the_map_shows(
     is_kept[0] = True
     workspace.kept_back = lambda: lambda path: path.startswith(f"{project.resolve()}/kept/")
     try:
-        result = await Hands(workspace)(tool, **asked)
+        result = await ToolCaller(workspace)(tool, **asked)
         told = f"{result.text} {result.details}"
     except ToolError as problem:
         told = str(problem)
@@ -200,21 +200,21 @@ async def test_what_a_rule_keeps_from_read_no_answer_of_the_map_shows(
     assert "iron" not in told and "class Anchorage" not in told and "chain =" not in told
 
 
-async def test_several_phrases_are_one_question(hands: Hands):
+async def test_several_phrases_are_one_question(hands: ToolCaller):
     found = await hands.text("locate", about=["the boat leaves too early", "Fleet.launch"])
     assert found.startswith("harbour/fleet.py  7 lines\n  why: ")
     assert "  method Fleet.launch [2-3]" in found
     assert "about is empty" in await hands.error("locate", about=["", " "])
 
 
-async def test_a_symbol_that_shares_nothing_with_the_question_is_not_told(hands: Hands, project: Path):
+async def test_a_symbol_that_shares_nothing_with_the_question_is_not_told(hands: ToolCaller, project: Path):
     (project / "anchor.py").write_text("def drop_anchor():\n    pass\n\n\ndef paint_mast():\n    pass\n")
     hands.workspace.repository().bring_up_to_date(workers=0)  # pyright: ignore[reportOptionalMemberAccess]
     found = await hands.text("locate", about="the anchor is dropped twice")
     assert "drop_anchor" in found and "paint_mast" not in found
 
 
-async def test_near_copies_are_one_row_with_a_count(hands: Hands, project: Path):
+async def test_near_copies_are_one_row_with_a_count(hands: ToolCaller, project: Path):
     for number in range(4):
         (project / f"port{number}").mkdir()
         (project / f"port{number}" / "anchor.py").write_text(f"def drop_anchor():\n    return {number}\n")
@@ -223,7 +223,7 @@ async def test_near_copies_are_one_row_with_a_count(hands: Hands, project: Path)
     assert found.count("anchor.py") == 1 and "anchor.py  2 lines, 3 near copies\n" in found
 
 
-async def test_a_sure_answer_is_short_and_more_gives_the_rest(hands: Hands, project: Path):
+async def test_a_sure_answer_is_short_and_more_gives_the_rest(hands: ToolCaller, project: Path):
     rows = "".join(f"def anchor_of_boat_{number}():\n    pass\n\n\n" for number in range(40))
     folder = project / "ports_of_the_northern_sea" / "and_of_the_islands_before_it"
     folder.mkdir(parents=True)

@@ -4,7 +4,7 @@ import io
 from pathlib import Path
 from typing import BinaryIO
 
-from tests.tools.conftest import Hands
+from tests.tools.conftest import ToolCaller
 from tools.base import FileChange
 from tools.operations import CommandLine, DirectoryEntry, FileStat
 from tools.running.process import LocalProcess, LocalProcesses
@@ -55,7 +55,7 @@ async def test_files_may_be_anywhere() -> None:
     workspace = Workspace(Path("/far"), files=files)
     changes: list[FileChange] = []
     workspace.mutations.subscribe(changes.append)
-    hands = Hands(workspace)
+    hands = ToolCaller(workspace)
     assert await hands.text("read", path="a.txt") == "one\ntwo"
     assert await hands.text("ls") == "a.txt\nsrc/"
     await hands("edit", path="src/b.py", oldText="1", newText="2")
@@ -84,7 +84,7 @@ class Elsewhere(LocalProcesses):
 
 async def test_processes_may_be_anywhere(project: Path) -> None:
     processes = Elsewhere()
-    hands = Hands(Workspace(project, processes=processes))
+    hands = ToolCaller(Workspace(project, processes=processes))
     assert await hands.text("bash", command="echo $PLACE") == "far"
     assert processes.commands[0][1:] == ("-c", "echo $PLACE")
     processes.close()

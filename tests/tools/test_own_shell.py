@@ -10,7 +10,7 @@ import pytest
 
 from app.permits.shell.command_line import judge_command
 from tests.permits.lists import PLACE
-from tests.tools.conftest import Hands
+from tests.tools.conftest import ToolCaller
 from tools.running.interceptor import InterceptRule, better_tool, pattern_error
 from tools.running.shell import ShellSettings
 from tools.running.user_shell import shell_snapshot as own_shell
@@ -34,7 +34,7 @@ def own(workspace: Workspace, home: Path, tmp_path: Path) -> UserShell:
     return made
 
 
-async def test_aliases_functions_and_options_are_there(hands: Hands, own: UserShell, home: Path) -> None:
+async def test_aliases_functions_and_options_are_there(hands: ToolCaller, own: UserShell, home: Path) -> None:
     (home / ".bashrc").write_text(
         "case $- in *i*) ;; *) return;; esac\n"
         "alias ll='ls -l' quoted='echo \"it'\\''s\"'\n"
@@ -55,7 +55,7 @@ async def test_aliases_functions_and_options_are_there(hands: Hands, own: UserSh
     ]
 
 
-async def test_what_holds_a_secret_is_left_out(hands: Hands, own: UserShell, home: Path) -> None:
+async def test_what_holds_a_secret_is_left_out(hands: ToolCaller, own: UserShell, home: Path) -> None:
     token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
     (home / ".bashrc").write_text(f"alias pull='git -c x={token} pull'\nalias fine='echo fine'\nT={token}\n")
     assert await hands.text("bash", command="fine") == "fine"
@@ -63,7 +63,9 @@ async def test_what_holds_a_secret_is_left_out(hands: Hands, own: UserShell, hom
     assert own.known.problem == "1 of its definitions holds something like a secret and is left out"
 
 
-async def test_secrets_by_name_and_aliases_of_several_lines(hands: Hands, own: UserShell, home: Path) -> None:
+async def test_secrets_by_name_and_aliases_of_several_lines(
+    hands: ToolCaller, own: UserShell, home: Path
+) -> None:
     (home / ".bashrc").write_text(
         "alias dep='API_TOKEN=hunter2-and-more deploy'\n"
         "send() { PASSWORD=swordfish-9 curl x; }\n"
@@ -106,7 +108,7 @@ ENDS = {
 @pytest.mark.parametrize("shell", SHELLS)
 @pytest.mark.parametrize("rest", ENDS.values(), ids=ENDS)
 async def test_what_was_there_survives_every_end_of_start_up_files(
-    rest: str, shell: str, hands: Hands, own_of: UserShell, home: Path
+    rest: str, shell: str, hands: ToolCaller, own_of: UserShell, home: Path
 ) -> None:
     _start_up(home, shell, rest)
     assert await hands.text("bash", command="early; greet") == "early\nhello"
@@ -131,7 +133,7 @@ GOES_ON = {
 @pytest.mark.parametrize("shell", SHELLS)
 @pytest.mark.parametrize("rest", GOES_ON.values(), ids=GOES_ON)
 async def test_start_up_files_may_do_what_they_like(
-    rest: str, shell: str, hands: Hands, own_of: UserShell, home: Path
+    rest: str, shell: str, hands: ToolCaller, own_of: UserShell, home: Path
 ) -> None:
     _start_up(home, shell, rest)
     assert (await hands.text("bash", command="early; greet")).split() == ["early", "hello"]
@@ -141,7 +143,7 @@ async def test_start_up_files_may_do_what_they_like(
 @pytest.mark.parametrize("shell", SHELLS)
 @pytest.mark.parametrize("rest", ["while true; do sleep 1; done", "while :; do :; done", "sleep 99"])
 async def test_start_up_files_that_hang_say_what_they_had(
-    rest: str, shell: str, hands: Hands, own_of: UserShell, home: Path, monkeypatch: pytest.MonkeyPatch
+    rest: str, shell: str, hands: ToolCaller, own_of: UserShell, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(own_shell, "MAX_SECONDS", 0.5)
     monkeypatch.setattr(own_shell, "_INTERRUPT_GRACE", 20.0)
@@ -151,7 +153,7 @@ async def test_start_up_files_that_hang_say_what_they_had(
     assert own_of.known.problem == "its start-up files took longer than 0.5 s"
 
 
-async def test_without_a_word_commands_run_without(hands: Hands, own: UserShell, home: Path) -> None:
+async def test_without_a_word_commands_run_without(hands: ToolCaller, own: UserShell, home: Path) -> None:
     (home / ".bashrc").write_text("kill -9 $$")
     assert await hands.text("bash", command="echo runs") == "runs"
     assert own.known is not None and not own.known.file
@@ -166,7 +168,7 @@ async def test_a_half_word_is_left_out() -> None:
     assert found.problem == "it did not come to the end of what it has"
 
 
-async def test_taken_anew_it_is_what_the_files_say_now(hands: Hands, own: UserShell, home: Path) -> None:
+async def test_taken_anew_it_is_what_the_files_say_now(hands: ToolCaller, own: UserShell, home: Path) -> None:
     (home / ".bashrc").write_text("alias early='echo early'")
     assert await hands.text("bash", command="early") == "early"
     before = own.known
@@ -180,7 +182,7 @@ async def test_taken_anew_it_is_what_the_files_say_now(hands: Hands, own: UserSh
 
 
 @pytest.mark.skipif(shutil.which("zsh") is None, reason="zsh is not installed")
-async def test_zsh_has_its_own(hands: Hands, workspace: Workspace, home: Path, tmp_path: Path) -> None:
+async def test_zsh_has_its_own(hands: ToolCaller, workspace: Workspace, home: Path, tmp_path: Path) -> None:
     zsh = shutil.which("zsh")
     settings = ShellSettings(path=zsh, own=UserShell(tmp_path / "kept", home))
     workspace.shell = lambda: settings
@@ -232,7 +234,7 @@ def test_rules_of_one_s_own_go_first_and_broken_ones_are_named() -> None:
     assert better_tool("a" * 40 + "!", "", ("read",), (slow,)) is None
 
 
-async def test_without_terminals_a_command_runs_and_says_so(hands: Hands, workspace: Workspace) -> None:
+async def test_without_terminals_a_command_runs_and_says_so(hands: ToolCaller, workspace: Workspace) -> None:
     workspace.shell = lambda: ShellSettings(has_terminals=False)
     text = await hands.text("bash", command="echo ran", pty=True)
     assert text == "ran\n\n[This ran without a terminal: the setting bash.pty is off.]"

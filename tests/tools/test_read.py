@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.tools.conftest import Hands
+from tests.tools.conftest import ToolCaller
 from tools.files.encoding import detect_encoding
 from tools.files.lines import LineIndexes
 from tools.files.pages import PageRequest, load_page
@@ -33,14 +33,14 @@ def png(width: int, height: int) -> bytes:
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", rows) + chunk(b"IEND", b"")
 
 
-async def test_a_small_file_comes_whole_and_without_notice(hands: Hands, project: Path) -> None:
+async def test_a_small_file_comes_whole_and_without_notice(hands: ToolCaller, project: Path) -> None:
     (project / "a.txt").write_text("one\n\ttwo\n")
     result = await hands("read", path="a.txt")
     assert result.text == "one\n\ttwo"
     assert result.details == {"firstLine": 1, "lastLine": 2, "totalLines": 2}
 
 
-async def test_a_long_file_comes_in_pages(hands: Hands, project: Path) -> None:
+async def test_a_long_file_comes_in_pages(hands: ToolCaller, project: Path) -> None:
     (project / "a.txt").write_text(numbered(2500))
     result = await hands("read", path="a.txt")
     assert result.text.endswith("line 2000\n\n[Showing lines 1-2000 of 2500. Use offset=2001 to continue.]")
@@ -53,7 +53,7 @@ async def test_a_long_file_comes_in_pages(hands: Hands, project: Path) -> None:
     assert rest.details is not None and "map" not in rest.details
 
 
-async def test_a_page_ends_at_50_kb(hands: Hands, project: Path) -> None:
+async def test_a_page_ends_at_50_kb(hands: ToolCaller, project: Path) -> None:
     (project / "a.txt").write_text(f"{'x' * 999}\n" * 100)
     text = await hands.text("read", path="a.txt")
     assert text.endswith("[Showing lines 1-51 of 100 (50.0KB limit). Use offset=52 to continue.]")
@@ -74,7 +74,7 @@ async def test_a_page_ends_at_50_kb(hands: Hands, project: Path) -> None:
     ],
 )
 async def test_a_range_is_exactly_these_lines_and_says_which(
-    arguments: dict[str, Any], first: int, last: int, hands: Hands, project: Path
+    arguments: dict[str, Any], first: int, last: int, hands: ToolCaller, project: Path
 ) -> None:
     (project / "a.txt").write_text(numbered(100))
     result = await hands("read", {"path": "a.txt", **arguments})
@@ -86,13 +86,13 @@ async def test_a_range_is_exactly_these_lines_and_says_which(
     assert result.details == {"firstLine": first, "lastLine": last, "totalLines": 100}
 
 
-async def test_the_end_of_a_file_in_a_wide_encoding(hands: Hands, project: Path) -> None:
+async def test_the_end_of_a_file_in_a_wide_encoding(hands: ToolCaller, project: Path) -> None:
     (project / "a.txt").write_text(numbered(9), encoding="utf-16")
     text = await hands.text("read", path="a.txt", tail=2)
     assert text.startswith("line 8\nline 9\n\n[Showing lines 8-9 of 9.")
 
 
-async def test_past_the_end_is_a_message_with_the_total(hands: Hands, project: Path) -> None:
+async def test_past_the_end_is_a_message_with_the_total(hands: ToolCaller, project: Path) -> None:
     (project / "a.txt").write_text(numbered(3))
     result = await hands("read", path="a.txt", offset=10)
     assert result.text.startswith("Line 10 is beyond end of file (3 lines total).") and not result.is_error
@@ -100,7 +100,7 @@ async def test_past_the_end_is_a_message_with_the_total(hands: Hands, project: P
     assert await hands.text("read", path="empty") == "empty is empty."
 
 
-async def test_a_line_over_the_limit_is_clipped_with_its_size(hands: Hands, project: Path) -> None:
+async def test_a_line_over_the_limit_is_clipped_with_its_size(hands: ToolCaller, project: Path) -> None:
     (project / "a.txt").write_text("x" * 200_000 + "\nnext\n")
     text = await hands.text("read", path="a.txt")
     assert text.startswith(
@@ -114,7 +114,7 @@ async def test_a_line_over_the_limit_is_clipped_with_its_size(hands: Hands, proj
 
 
 async def test_the_command_for_the_rest_of_a_line_works_whatever_the_file_is_called(
-    hands: Hands, project: Path
+    hands: ToolCaller, project: Path
 ) -> None:
     (project / "it's a log.txt").write_text("x" * 51200 + "the rest\n")
     text = await hands.text("read", path="it's a log.txt")
@@ -122,7 +122,7 @@ async def test_the_command_for_the_rest_of_a_line_works_whatever_the_file_is_cal
     assert (await hands.text("bash", command=command)) == "the rest"
 
 
-async def test_a_broken_link_is_told_as_one(hands: Hands, project: Path) -> None:
+async def test_a_broken_link_is_told_as_one(hands: ToolCaller, project: Path) -> None:
     (project / "link").symlink_to("gone/target.txt")
     for tool, more in (("read", {}), ("edit", {"edits": [{"oldText": "a", "newText": "b"}]}), ("ls", {})):
         error = await hands.error(tool, path="link", **more)
@@ -152,24 +152,24 @@ async def test_a_broken_link_is_told_as_one(hands: Hands, project: Path) -> None
     ],
 )
 async def test_encodings_are_found_and_told(
-    hands: Hands, project: Path, data: bytes, shown: str, label: str
+    hands: ToolCaller, project: Path, data: bytes, shown: str, label: str
 ) -> None:
     (project / "a.txt").write_bytes(data)
     assert await hands.text("read", path="a.txt") == f"{shown}\n\n[Encoding: {label}.]"
 
 
-async def test_odd_bytes_in_utf8_are_shown_and_told(hands: Hands, project: Path) -> None:
+async def test_odd_bytes_in_utf8_are_shown_and_told(hands: ToolCaller, project: Path) -> None:
     (project / "a.txt").write_bytes("größe und maß, äöü".encode() + b" \xff end\n")
     text = await hands.text("read", path="a.txt")
     assert "\ufffd end" in text and "not valid UTF-8" in text
 
 
-async def test_crlf_is_not_shown(hands: Hands, project: Path) -> None:
+async def test_crlf_is_not_shown(hands: ToolCaller, project: Path) -> None:
     (project / "a.txt").write_bytes(b"one\r\ntwo\r\n")
     assert await hands.text("read", path="a.txt") == "one\ntwo"
 
 
-async def test_images_are_known_by_their_bytes(hands: Hands, project: Path) -> None:
+async def test_images_are_known_by_their_bytes(hands: ToolCaller, project: Path) -> None:
     data = png(40, 30)
     (project / "picture.txt").write_bytes(data)
     result = await hands("read", path="picture.txt")
@@ -183,7 +183,7 @@ async def test_images_are_known_by_their_bytes(hands: Hands, project: Path) -> N
     assert len(blind.content) == 1 and "This model cannot see images" in blind.text
 
 
-async def test_an_image_no_model_takes_is_refused_with_a_way_out(hands: Hands, project: Path) -> None:
+async def test_an_image_no_model_takes_is_refused_with_a_way_out(hands: ToolCaller, project: Path) -> None:
     (project / "big.png").write_bytes(png(9000, 10) + b"\0" * 5_000_000)
     words = await hands.error("read", path="big.png") if not has_pillow() else "scale it down with bash"
     assert "scale it down with bash" in words
@@ -193,7 +193,7 @@ def has_pillow() -> bool:
     return importlib.util.find_spec("PIL") is not None
 
 
-async def test_notebooks_come_as_cells(hands: Hands, project: Path) -> None:
+async def test_notebooks_come_as_cells(hands: ToolCaller, project: Path) -> None:
     cells = [
         {"cell_type": "markdown", "id": "m1", "source": ["# Title\n", "text"]},
         {
@@ -215,7 +215,7 @@ async def test_notebooks_come_as_cells(hands: Hands, project: Path) -> None:
     assert await hands.text("read", path="broken.ipynb") == '{"cells": 3'
 
 
-async def test_a_directory_is_answered_with_its_entries_and_a_hint(hands: Hands, project: Path) -> None:
+async def test_a_directory_is_answered_with_its_entries_and_a_hint(hands: ToolCaller, project: Path) -> None:
     (project / "sub").mkdir()
     (project / "sub/x").touch()
     assert await hands.text("read", path="sub") == (
@@ -234,7 +234,7 @@ async def test_a_directory_is_answered_with_its_entries_and_a_hint(hands: Hands,
     ],
 )
 async def test_binaries_are_refused_with_kind_and_size(
-    hands: Hands, project: Path, head: bytes, kind: str
+    hands: ToolCaller, project: Path, head: bytes, kind: str
 ) -> None:
     (project / "x").write_bytes(head + bytes(3000 - len(head)))
     words = await hands.error("read", path="x")
@@ -258,13 +258,13 @@ async def test_binaries_are_refused_with_kind_and_size(
         ("line\nfeed.txt", "line␊feed.txt"),
     ],
 )
-async def test_paths_are_tolerated(hands: Hands, project: Path, name: str, asked: str) -> None:
+async def test_paths_are_tolerated(hands: ToolCaller, project: Path, name: str, asked: str) -> None:
     (project / name).write_text("found")
     assert await hands.text("read", path=asked) == "found"
 
 
 async def test_home_and_file_urls_are_understood(
-    hands: Hands, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    hands: ToolCaller, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / "x y").write_text("found")
@@ -272,7 +272,7 @@ async def test_home_and_file_urls_are_understood(
     assert await hands.text("read", path=f"file://{tmp_path}/x%20y") == "found"
 
 
-async def test_near_misses_are_named(hands: Hands, project: Path) -> None:
+async def test_near_misses_are_named(hands: ToolCaller, project: Path) -> None:
     (project / "src").mkdir()
     (project / "src/reader.py").touch()
     assert f"Did you mean {project}/src/reader.py?" in await hands.error("read", path="src/raeder.py")
@@ -318,7 +318,7 @@ def test_pages_put_together_are_the_file(
     assert "\n".join(shown) + ("\n" if text.endswith("\n") else "") == text
 
 
-async def test_following_the_notices_reads_the_whole_file(hands: Hands, project: Path) -> None:
+async def test_following_the_notices_reads_the_whole_file(hands: ToolCaller, project: Path) -> None:
     lines = [f"{number} {'é漢😀x' * (number * 7 % 300)}" for number in range(1, 700)]
     (project / "a.txt").write_text("\n".join(lines) + "\n")
     shown: list[str] = []
@@ -336,7 +336,7 @@ async def test_following_the_notices_reads_the_whole_file(hands: Hands, project:
     assert shown == lines
 
 
-async def test_reading_from_a_huge_file_takes_little_memory(hands: Hands, project: Path) -> None:
+async def test_reading_from_a_huge_file_takes_little_memory(hands: ToolCaller, project: Path) -> None:
     import tracemalloc
 
     with (project / "huge").open("wb") as file:
@@ -350,7 +350,7 @@ async def test_reading_from_a_huge_file_takes_little_memory(hands: Hands, projec
     assert peak < 4 << 20
 
 
-async def test_cards_can_be_drawn_again_from_what_is_stored(hands: Hands, project: Path) -> None:
+async def test_cards_can_be_drawn_again_from_what_is_stored(hands: ToolCaller, project: Path) -> None:
     from tools.builtin.read import read_tool
 
     (project / "p.png").write_bytes(png(4, 4))

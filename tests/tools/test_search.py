@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.tools.conftest import Hands, until
+from tests.tools.conftest import ToolCaller, until
 from tests.tools.test_bash import alive
 from tools.searching.globs import path_regex
 from tools.searching.ripgrep import find_ripgrep
@@ -30,7 +30,7 @@ def git_init(project: Path) -> None:
     subprocess.run(["git", "init", "-q"], cwd=project, check=True)
 
 
-async def test_matches_come_by_path_and_line(hands: Hands, project: Path) -> None:
+async def test_matches_come_by_path_and_line(hands: ToolCaller, project: Path) -> None:
     tree(project, "b.txt", "a/a.txt")
     (project / "c.txt").write_text("x\nneedle 1\ny\nneedle 2\n")
     assert await hands.text("grep", pattern="needle") == (
@@ -38,7 +38,7 @@ async def test_matches_come_by_path_and_line(hands: Hands, project: Path) -> Non
     )
 
 
-async def test_context_lines_are_marked_and_groups_apart(hands: Hands, project: Path) -> None:
+async def test_context_lines_are_marked_and_groups_apart(hands: ToolCaller, project: Path) -> None:
     (project / "a").write_text("1\n2\nhit\n4\n5\n6\n7\nhit\n9\n")
     assert await hands.text("grep", pattern="hit", context=1) == (
         "a-2- 2\na:3: hit\na-4- 4\n--\na-7- 7\na:8: hit\na-9- 9"
@@ -47,7 +47,7 @@ async def test_context_lines_are_marked_and_groups_apart(hands: Hands, project: 
 
 @pytest.mark.parametrize("in_git", [True, False])
 async def test_ignored_files_are_left_out_in_and_outside_git(
-    hands: Hands, project: Path, in_git: bool
+    hands: ToolCaller, project: Path, in_git: bool
 ) -> None:
     if in_git:
         git_init(project)
@@ -68,7 +68,7 @@ async def test_ignored_files_are_left_out_in_and_outside_git(
     assert ".git/" not in await hands.text("find", pattern="**")
 
 
-async def test_globs_narrow_by_name_and_by_path(hands: Hands, project: Path) -> None:
+async def test_globs_narrow_by_name_and_by_path(hands: ToolCaller, project: Path) -> None:
     tree(project, "src/a.py", "src/deep/b.py", "test/a.py", "src/a.ts")
     assert await hands.text("grep", pattern="needle", glob="src/**/*.py") == (
         "src/a.py:1: needle\nsrc/deep/b.py:1: needle"
@@ -79,7 +79,7 @@ async def test_globs_narrow_by_name_and_by_path(hands: Hands, project: Path) -> 
 
 
 @pytest.mark.parametrize("pattern", ["--pre=touch pwned", "-e", "--files", "-f/etc/passwd", "--"])
-async def test_a_pattern_never_becomes_a_flag(hands: Hands, project: Path, pattern: str) -> None:
+async def test_a_pattern_never_becomes_a_flag(hands: ToolCaller, project: Path, pattern: str) -> None:
     (project / "a.txt").write_text(f"before {pattern} after\n")
     assert await hands.text("grep", pattern=pattern, literal=True) == f"a.txt:1: before {pattern} after"
     assert "pwned" not in names(project)
@@ -89,14 +89,14 @@ async def test_a_pattern_never_becomes_a_flag(hands: Hands, project: Path, patte
     await hands.text("find", pattern=pattern)
 
 
-async def test_case_and_literal_text(hands: Hands, project: Path) -> None:
+async def test_case_and_literal_text(hands: ToolCaller, project: Path) -> None:
     (project / "a").write_text("a.b\nAXB\n")
     assert await hands.text("grep", pattern="a.b") == "a:1: a.b"
     assert await hands.text("grep", pattern="a.b", ignoreCase=True) == "a:1: a.b\na:2: AXB"
     assert await hands.text("grep", pattern="A.B", ignoreCase=True, literal=True) == "a:1: a.b"
 
 
-async def test_the_match_limit_is_told_with_the_total(hands: Hands, project: Path) -> None:
+async def test_the_match_limit_is_told_with_the_total(hands: ToolCaller, project: Path) -> None:
     tree(project, "a", "b", "c", text="needle\n" * 60)
     text = await hands.text("grep", pattern="needle")
     assert text.count("\n") == 101
@@ -109,19 +109,19 @@ async def test_the_match_limit_is_told_with_the_total(hands: Hands, project: Pat
     )
 
 
-async def test_long_lines_are_clipped_with_their_length(hands: Hands, project: Path) -> None:
+async def test_long_lines_are_clipped_with_their_length(hands: ToolCaller, project: Path) -> None:
     (project / "a").write_text("needle " + "x" * 5000 + "\n")
     text = await hands.text("grep", pattern="needle")
     assert "... [truncated, 5,007 characters]" in text
     assert text.endswith("[Some lines truncated to 500 chars. Use read tool to see full lines]")
 
 
-async def test_a_bad_expression_is_explained(hands: Hands) -> None:
+async def test_a_bad_expression_is_explained(hands: ToolCaller) -> None:
     words = await hands.error("grep", pattern="a(b")
     assert words.startswith("The pattern is not a valid regular expression. For plain text set literal.")
 
 
-async def test_what_grep_showed_explains_a_stale_edit(hands: Hands, project: Path) -> None:
+async def test_what_grep_showed_explains_a_stale_edit(hands: ToolCaller, project: Path) -> None:
     (project / "a").write_text("x\nvalue = 1\n")
     await hands("grep", pattern="value")
     (project / "a").write_text("x\nvalue = 2\n")
@@ -130,7 +130,7 @@ async def test_what_grep_showed_explains_a_stale_edit(hands: Hands, project: Pat
     )
 
 
-async def test_find_sorts_by_recency(hands: Hands, project: Path) -> None:
+async def test_find_sorts_by_recency(hands: ToolCaller, project: Path) -> None:
     tree(project, "old.py", "newer.py", "sub/newest.py")
     assert await hands.text("find", pattern="*.py") == "sub/newest.py\nnewer.py\nold.py"
 
@@ -155,14 +155,16 @@ async def test_find_sorts_by_recency(hands: Hands, project: Path) -> None:
     ],
 )
 async def test_find_understands_names_and_globs(
-    hands: Hands, project: Path, pattern: str, found: set[str]
+    hands: ToolCaller, project: Path, pattern: str, found: set[str]
 ) -> None:
     tree(project, "src/a.py", "src/x/b.py", "top.py", "README.md")
     text = await hands.text("find", pattern=pattern)
     assert set(text.split("\n\n[")[0].split("\n")) == found
 
 
-async def test_find_takes_absolute_patterns_and_places(hands: Hands, project: Path, tmp_path: Path) -> None:
+async def test_find_takes_absolute_patterns_and_places(
+    hands: ToolCaller, project: Path, tmp_path: Path
+) -> None:
     tree(project, "src/a.py")
     (tmp_path / "other").mkdir()
     tree(tmp_path / "other", "o.py")
@@ -170,14 +172,14 @@ async def test_find_takes_absolute_patterns_and_places(hands: Hands, project: Pa
     assert await hands.text("find", pattern="*.py", path="src") == "src/a.py"
 
 
-async def test_the_result_limit_is_told_with_the_total(hands: Hands, project: Path) -> None:
+async def test_the_result_limit_is_told_with_the_total(hands: ToolCaller, project: Path) -> None:
     tree(project, *(f"f{number}.txt" for number in range(30)))
     text = await hands.text("find", pattern="*.txt", limit=10)
     assert text.endswith("[10 results limit reached (30 found). Use limit=20 for more, or refine pattern]")
     assert text.startswith("f29.txt\n")
 
 
-async def test_a_change_made_by_a_tool_is_found_at_once(hands: Hands, project: Path) -> None:
+async def test_a_change_made_by_a_tool_is_found_at_once(hands: ToolCaller, project: Path) -> None:
     assert "No files" in await hands.text("find", pattern="new.py")
     await hands("write", path="new.py", content="fresh\n")
     assert await hands.text("find", pattern="new.py") == "new.py"
@@ -186,7 +188,7 @@ async def test_a_change_made_by_a_tool_is_found_at_once(hands: Hands, project: P
     assert await hands.text("grep", pattern="fresh") == "No matches found"
 
 
-async def test_ls_sorts_and_marks(hands: Hands, project: Path) -> None:
+async def test_ls_sorts_and_marks(hands: ToolCaller, project: Path) -> None:
     tree(project, "b.txt", "A.txt", ".dot", "Dir/x")
     (project / "loop").symlink_to("loop")
     (project / "dirlink").symlink_to("Dir")
@@ -195,7 +197,7 @@ async def test_ls_sorts_and_marks(hands: Hands, project: Path) -> None:
     assert await hands.text("ls", path="void") == "(empty directory)"
 
 
-async def test_ls_is_capped_with_the_total(hands: Hands, project: Path) -> None:
+async def test_ls_is_capped_with_the_total(hands: ToolCaller, project: Path) -> None:
     tree(project, *(f"{number:03}" for number in range(510)))
     result = await hands("ls")
     assert result.text.endswith(
@@ -204,7 +206,7 @@ async def test_ls_is_capped_with_the_total(hands: Hands, project: Path) -> None:
     assert result.details == {"entryLimitReached": 500}
 
 
-async def test_wrong_kinds_of_places_are_refused(hands: Hands, project: Path) -> None:
+async def test_wrong_kinds_of_places_are_refused(hands: ToolCaller, project: Path) -> None:
     tree(project, "file")
     assert "is not a directory" in await hands.error("find", pattern="*", path="file")
     assert "it does not exist" in await hands.error("grep", pattern="x", path="nowhere")
@@ -212,7 +214,7 @@ async def test_wrong_kinds_of_places_are_refused(hands: Hands, project: Path) ->
 
 
 async def test_places_that_could_not_be_searched_are_told(
-    hands: Hands, project: Path, monkeypatch: pytest.MonkeyPatch
+    hands: ToolCaller, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tree(project, "a.txt")
     monkeypatch.setattr("tools.searching.ripgrep._read_errors", fake_errors)
@@ -228,7 +230,7 @@ def fake_errors(descriptor: int) -> str:
 
 
 async def test_the_search_program_may_be_missing(
-    hands: Hands, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+    hands: ToolCaller, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tools.searching.ripgrep.bundled_ripgrep", lambda: None)
     monkeypatch.setenv("PATH", "/nowhere")
@@ -279,7 +281,7 @@ async def test_a_newer_ripgrep_of_the_system_is_taken(
 
 @pytest.mark.parametrize("tool", ["grep", "find"])
 async def test_an_aborted_search_ends_its_program(
-    hands: Hands, workspace: Workspace, tmp_path: Path, tool: str
+    hands: ToolCaller, workspace: Workspace, tmp_path: Path, tool: str
 ) -> None:
     workspace.ripgrep = str(script(tmp_path / "slow", "exec sleep 600.888"))
     call = asyncio.create_task(hands(tool, pattern="x"))
@@ -310,20 +312,20 @@ async def test_an_aborted_search_ends_its_program(
         ("!docs/", "a.js a.test.ts a.ts src/a.ts"),
     ],
 )
-async def test_globs_as_models_write_them(hands: Hands, project: Path, glob: str, found: str) -> None:
+async def test_globs_as_models_write_them(hands: ToolCaller, project: Path, glob: str, found: str) -> None:
     tree(project, "a.ts", "a.test.ts", "a.js", "src/a.ts", "docs/b.ts")
     text = await hands.text("grep", pattern="needle", glob=glob.replace("{project}", str(project)))
     assert " ".join(line.split(":")[0] for line in text.split("\n")) == found
 
 
-async def test_no_glob_brings_ignored_files_back(hands: Hands, project: Path) -> None:
+async def test_no_glob_brings_ignored_files_back(hands: ToolCaller, project: Path) -> None:
     tree(project, "a.ts", "out/b.ts")
     (project / ".gitignore").write_text("out/\n")
     for glob in ("*.ts", "*.ts,*.js", "!*.js", "out/", "**/*.ts", "!*.js,*.ts"):
         assert "out" not in await hands.text("grep", pattern="needle", glob=glob), glob
 
 
-async def test_line_ends_of_windows_are_line_ends(hands: Hands, project: Path) -> None:
+async def test_line_ends_of_windows_are_line_ends(hands: ToolCaller, project: Path) -> None:
     (project / "a").write_bytes(b"a b\r\nc d\r\n")
     assert await hands.text("grep", pattern="b$") == "a:1: a b"
     assert await hands.text("grep", pattern="^c d$") == "a:2: c d"
@@ -332,7 +334,7 @@ async def test_line_ends_of_windows_are_line_ends(hands: Hands, project: Path) -
     assert await hands.text("grep", pattern="b\nc", literal=True) == "a:1: a b\na:2: c d"
 
 
-async def test_a_pattern_may_go_over_lines_and_look_around(hands: Hands, project: Path) -> None:
+async def test_a_pattern_may_go_over_lines_and_look_around(hands: ToolCaller, project: Path) -> None:
     (project / "a").write_text("foo\nbar\nfoo\nbaz\n")
     assert await hands.text("grep", pattern=r"foo\nbar") == "a:1: foo\na:2: bar"
     assert await hands.text("grep", pattern=r"foo\nba", limit=1) == (
@@ -345,7 +347,7 @@ async def test_a_pattern_may_go_over_lines_and_look_around(hands: Hands, project
     )
 
 
-async def test_the_match_of_a_long_line_is_shown(hands: Hands, project: Path) -> None:
+async def test_the_match_of_a_long_line_is_shown(hands: ToolCaller, project: Path) -> None:
     (project / "a").write_text("é" * 3000 + "needle" + "y" * 3000 + "\n")
     text = await hands.text("grep", pattern="needle")
     assert "[from character 2,851] ...é" in text and "éneedley" in text
@@ -367,7 +369,7 @@ async def test_the_match_of_a_long_line_is_shown(hands: Hands, project: Path) ->
     ],
 )
 async def test_what_read_can_decode_grep_can_find(
-    hands: Hands, project: Path, encoding: str, text: str, pattern: str
+    hands: ToolCaller, project: Path, encoding: str, text: str, pattern: str
 ) -> None:
     (project / "odd.txt").write_bytes(text.encode(encoding))
     tree(project, "other.txt", text=f"{pattern}\n")
@@ -379,12 +381,12 @@ async def test_what_read_can_decode_grep_can_find(
     assert await hands.text("grep", pattern=pattern, path="odd.txt", limit=1) != "No matches found"
 
 
-async def test_binary_files_are_not_searched(hands: Hands, project: Path) -> None:
+async def test_binary_files_are_not_searched(hands: ToolCaller, project: Path) -> None:
     (project / "a.bin").write_bytes(bytes(range(256)) * 100 + b"needle")
     assert await hands.text("grep", pattern="needle") == "No matches found"
 
 
-async def test_a_name_that_is_there_is_meant_as_it_is(hands: Hands, project: Path) -> None:
+async def test_a_name_that_is_there_is_meant_as_it_is(hands: ToolCaller, project: Path) -> None:
     tree(project, "app/[id]/page.tsx", "app/i/page.tsx", "app/d/page.tsx", "app/[id]/{x}.ts")
     assert await hands.text("find", pattern="app/[id]/page.tsx") == "app/[id]/page.tsx"
     assert await hands.text("find", pattern=f"{project}/app/[id]/page.tsx") == "app/[id]/page.tsx"
@@ -399,7 +401,7 @@ async def test_a_name_that_is_there_is_meant_as_it_is(hands: Hands, project: Pat
     )
 
 
-async def test_links_to_files_are_found(hands: Hands, project: Path) -> None:
+async def test_links_to_files_are_found(hands: ToolCaller, project: Path) -> None:
     tree(project, "src/real.py")
     (project / "src/link.py").symlink_to("real.py")
     (project / "top.py").symlink_to("src/real.py")
@@ -408,7 +410,7 @@ async def test_links_to_files_are_found(hands: Hands, project: Path) -> None:
     assert sorted(found) == ["gone.py", "src/link.py", "src/real.py", "top.py"]
 
 
-async def test_files_that_are_ignored_are_hinted_at(hands: Hands, project: Path) -> None:
+async def test_files_that_are_ignored_are_hinted_at(hands: ToolCaller, project: Path) -> None:
     tree(project, "a.ts", "dist/bundle.js")
     (project / ".gitignore").write_text("dist/\n")
     said = await hands.text("find", pattern="bundle.js")

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from tests.tools.conftest import Hands
+from tests.tools.conftest import ToolCaller
 from tools.searching.ripgrep import bundled_ripgrep
 
 RG = bundled_ripgrep() or "rg"
@@ -100,7 +100,7 @@ def ripgrep(project: Path, *options: str) -> list[str]:
 
 
 @pytest.mark.parametrize("seed", range(5))
-async def test_grep_finds_the_lines_that_ripgrep_finds(hands: Hands, project: Path, seed: int) -> None:
+async def test_grep_finds_the_lines_that_ripgrep_finds(hands: ToolCaller, project: Path, seed: int) -> None:
     chance = random.Random(seed)
     make_tree(project, chance)
     hits = 0
@@ -120,7 +120,7 @@ def display_lines(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("seed", range(2))
-async def test_find_finds_the_files_that_ripgrep_lists(hands: Hands, project: Path, seed: int) -> None:
+async def test_find_finds_the_files_that_ripgrep_lists(hands: ToolCaller, project: Path, seed: int) -> None:
     """As they are, and at any depth."""
     make_tree(project, random.Random(seed))
     for given in GLOBS:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.tools.conftest import Hands
+from tests.tools.conftest import ToolCaller
 from tools.registry import builtin_tools
 
 
@@ -33,7 +33,7 @@ from tools.registry import builtin_tools
     ],
 )
 async def test_other_names_are_honoured(
-    hands: Hands, project: Path, tool: str, arguments: dict[str, Any], said: str
+    hands: ToolCaller, project: Path, tool: str, arguments: dict[str, Any], said: str
 ) -> None:
     (project / "a.txt").write_text("".join(f"{n}\n" for n in range(1, 10)))
     assert (await hands.text(tool, arguments)).startswith(said)
@@ -58,7 +58,7 @@ async def test_other_names_are_honoured(
     ],
 )
 async def test_what_is_not_known_is_refused_and_nothing_happens(
-    hands: Hands, project: Path, tool: str, arguments: dict[str, Any], said: str
+    hands: ToolCaller, project: Path, tool: str, arguments: dict[str, Any], said: str
 ) -> None:
     (project / "a").write_text("a\n")
     assert said in await hands.error(tool, **arguments)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bench.structure import count_broken_rewrites, write_sources
-from tests.tools.conftest import Hands
+from tests.tools.conftest import ToolCaller
 from tools.structure.rewriting import CannotIndent, Capture, fill_template, pattern_variables
 from tools.workspace import Workspace
 
@@ -21,7 +21,7 @@ def put(project: Path, **files: str) -> None:
         path.write_text(text)
 
 
-async def test_code_is_found_whatever_its_layout(hands: Hands, project: Path) -> None:
+async def test_code_is_found_whatever_its_layout(hands: ToolCaller, project: Path) -> None:
     put(project, a_py="log(1,\n    2)\nx.log(3)\nlog('é', 4)\n", b_js="log(1, 2);\n", c_txt="log(1, 2)\n")
     result = await hands("ast_grep", pattern="log($A, $B)")
     assert result.text == (
@@ -54,13 +54,13 @@ async def test_code_is_found_whatever_its_layout(hands: Hands, project: Path) ->
     ],
 )
 async def test_patterns_are_read_where_such_code_stands(
-    hands: Hands, project: Path, name: str, text: str, pattern: str, count: int
+    hands: ToolCaller, project: Path, name: str, text: str, pattern: str, count: int
 ) -> None:
     put(project, **{name: text})
     assert (await hands("ast_grep", pattern=pattern)).details == {"matches": count, "files": 1}
 
 
-async def test_nothing_found_says_how_the_pattern_was_read(hands: Hands, project: Path) -> None:
+async def test_nothing_found_says_how_the_pattern_was_read(hands: ToolCaller, project: Path) -> None:
     put(project, a_py="f(a=1, b=2)\n")
     said = await hands.text("ast_grep", pattern="f(a=$X)")
     assert "No matches in 1 files. The pattern was read as: python: " in said and "f(a=$X)" in said
@@ -71,7 +71,7 @@ async def test_nothing_found_says_how_the_pattern_was_read(hands: Hands, project
 
 
 async def test_a_rewrite_waits_and_is_written_as_it_was_shown(
-    hands: Hands, project: Path, workspace: Workspace
+    hands: ToolCaller, project: Path, workspace: Workspace
 ) -> None:
     put(project, a_py="old(1, [2,\n   3])\nold()\n", sub__b_py="x = old(old(1))\n", c_py="new(1)\n")
     said = await hands.text("ast_edit", rewrites=[{"pattern": "old($$$A)", "replacement": "new(0, $$$A)"}])
@@ -89,7 +89,7 @@ async def test_a_rewrite_waits_and_is_written_as_it_was_shown(
     )
 
 
-async def test_a_discarded_rewrite_writes_nothing(hands: Hands, project: Path) -> None:
+async def test_a_discarded_rewrite_writes_nothing(hands: ToolCaller, project: Path) -> None:
     put(project, a_js="old(1);\n")
     await hands("ast_edit", rewrites=[{"pattern": "old($A)", "replacement": "new($A)"}])
     said = await hands.text("resolve", action="discard", reason="not now")
@@ -97,7 +97,9 @@ async def test_a_discarded_rewrite_writes_nothing(hands: Hands, project: Path) -
     assert (project / "a.js").read_text() == "old(1);\n"
 
 
-async def test_several_wait_by_age_and_are_named(hands: Hands, project: Path, workspace: Workspace) -> None:
+async def test_several_wait_by_age_and_are_named(
+    hands: ToolCaller, project: Path, workspace: Workspace
+) -> None:
     put(project, a_js="old(1);\n")
     for _ in range(8):
         await hands("ast_edit", rewrites=[{"pattern": "old($A)", "replacement": "new($A)"}])
@@ -114,7 +116,7 @@ async def test_several_wait_by_age_and_are_named(hands: Hands, project: Path, wo
 
 
 async def test_a_change_between_preview_and_apply_writes_nothing_at_all(
-    hands: Hands, project: Path, workspace: Workspace
+    hands: ToolCaller, project: Path, workspace: Workspace
 ) -> None:
     luck = random.Random(5)
     files = [project / f"f{number}.js" for number in range(6)]
@@ -136,7 +138,7 @@ async def test_a_change_between_preview_and_apply_writes_nothing_at_all(
         workspace.pending.stage(staged.label, staged.source_tool, staged.files)
 
 
-async def test_what_would_not_parse_is_left_out_unless_it_is_wanted(hands: Hands, project: Path) -> None:
+async def test_what_would_not_parse_is_left_out_unless_it_is_wanted(hands: ToolCaller, project: Path) -> None:
     put(project, a_js="f(a, b);\n", b_js="f(1);\n")
     rewrites = [
         {"pattern": "f($A, $B)", "replacement": "g($A, $B"},
@@ -149,7 +151,7 @@ async def test_what_would_not_parse_is_left_out_unless_it_is_wanted(hands: Hands
     assert "in 2 files" in await hands.text("ast_edit", rewrites=rewrites, include_broken=True)
 
 
-async def test_endings_and_letters_stay(hands: Hands, project: Path) -> None:
+async def test_endings_and_letters_stay(hands: ToolCaller, project: Path) -> None:
     path = project / "a.js"
     path.write_bytes("\ufeff// é漢😀\r\nold(1);\r\nold('😀');\r\n".encode())
     await hands("ast_edit", rewrites=[{"pattern": "old($A)", "replacement": "new($A)"}])
@@ -157,14 +159,14 @@ async def test_endings_and_letters_stay(hands: Hands, project: Path) -> None:
     assert path.read_bytes() == "\ufeff// é漢😀\r\nnew(1);\r\nnew('😀');\r\n".encode()
 
 
-async def test_an_unknown_variable_is_refused(hands: Hands, project: Path) -> None:
+async def test_an_unknown_variable_is_refused(hands: ToolCaller, project: Path) -> None:
     put(project, a_js="old(1);\n")
     assert "The replacement has $B" in await hands.error(
         "ast_edit", rewrites=[{"pattern": "old($A)", "replacement": "new($B)"}]
     )
 
 
-async def test_an_abort_ends_the_search_and_its_process(hands: Hands, project: Path) -> None:
+async def test_an_abort_ends_the_search_and_its_process(hands: ToolCaller, project: Path) -> None:
     (project / "a.js").write_text("old(1);\n" * 50_000)
     running = asyncio.create_task(hands("ast_grep", pattern="old($A)"))
     async with asyncio.timeout(20):

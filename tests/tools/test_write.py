@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.tools.conftest import Hands
+from tests.tools.conftest import ToolCaller
 
 
-async def test_a_new_file_gets_its_parents(hands: Hands, project: Path) -> None:
+async def test_a_new_file_gets_its_parents(hands: ToolCaller, project: Path) -> None:
     text = await hands.text("write", path="a/b/c.txt", content="one\ntwo\n")
     assert text == "Successfully wrote to a/b/c.txt (created, 2 lines)."
     assert (project / "a/b/c.txt").read_text() == "one\ntwo\n"
 
 
-async def test_replacing_tells_the_difference(hands: Hands, project: Path) -> None:
+async def test_replacing_tells_the_difference(hands: ToolCaller, project: Path) -> None:
     (project / "a.txt").write_text("one\ntwo\nthree\n")
     result = await hands("write", path="a.txt", content="one\n2\nthree\nfour\n")
     assert result.text == "Successfully wrote to a.txt (overwritten, +2 -1 lines)."
@@ -24,7 +24,7 @@ async def test_replacing_tells_the_difference(hands: Hands, project: Path) -> No
     assert result.details["patch"].endswith("-two\n+2\n three\n+four\n")
 
 
-async def test_a_large_rewrite_tells_only_what_differs(hands: Hands, project: Path) -> None:
+async def test_a_large_rewrite_tells_only_what_differs(hands: ToolCaller, project: Path) -> None:
     lines = [f"line {number}\n" if number % 3 else "}\n" for number in range(24_000)]
     (project / "a.txt").write_text("".join(lines))
     for number in range(1, 24_000, 300):
@@ -33,7 +33,7 @@ async def test_a_large_rewrite_tells_only_what_differs(hands: Hands, project: Pa
     assert text == "Successfully wrote to a.txt (overwritten, +80 -80 lines)."
 
 
-async def test_mode_and_symlink_target_survive(hands: Hands, project: Path) -> None:
+async def test_mode_and_symlink_target_survive(hands: ToolCaller, project: Path) -> None:
     (project / "real.sh").write_text("old")
     (project / "real.sh").chmod(0o750)
     (project / "link.sh").symlink_to("real.sh")
@@ -44,23 +44,23 @@ async def test_mode_and_symlink_target_survive(hands: Hands, project: Path) -> N
     assert names(project) == ["link.sh", "real.sh"]
 
 
-async def test_a_link_to_nowhere_is_written_through(hands: Hands, project: Path) -> None:
+async def test_a_link_to_nowhere_is_written_through(hands: ToolCaller, project: Path) -> None:
     (project / "link").symlink_to("target")
     await hands("write", path="link", content="x")
     assert (project / "target").read_text() == "x" and (project / "link").is_symlink()
 
 
-async def test_a_directory_is_refused(hands: Hands, project: Path) -> None:
+async def test_a_directory_is_refused(hands: ToolCaller, project: Path) -> None:
     (project / "folder").mkdir()
     assert "it is a directory" in await hands.error("write", path="folder", content="x")
 
 
-async def test_a_parent_that_is_a_file_is_refused(hands: Hands, project: Path) -> None:
+async def test_a_parent_that_is_a_file_is_refused(hands: ToolCaller, project: Path) -> None:
     (project / "file").write_text("x")
     assert "Could not write" in await hands.error("write", path="file/inside", content="x")
 
 
-async def test_a_file_that_changed_since_it_was_read_is_warned_of(hands: Hands, project: Path) -> None:
+async def test_a_file_that_changed_since_it_was_read_is_warned_of(hands: ToolCaller, project: Path) -> None:
     path = project / "a.txt"
     path.write_text("one\ntwo\n")
     await hands("read", path="a.txt")
@@ -69,7 +69,7 @@ async def test_a_file_that_changed_since_it_was_read_is_warned_of(hands: Hands, 
     assert "[Warning: the file had changed on disk since you last read it (lines 2)" in text
 
 
-async def test_nothing_is_warned_of_when_only_the_tool_changed_it(hands: Hands, project: Path) -> None:
+async def test_nothing_is_warned_of_when_only_the_tool_changed_it(hands: ToolCaller, project: Path) -> None:
     (project / "a.txt").write_text("one\n")
     await hands("read", path="a.txt")
     await hands("edit", path="a.txt", oldText="one", newText="two")
@@ -78,18 +78,18 @@ async def test_nothing_is_warned_of_when_only_the_tool_changed_it(hands: Hands, 
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-8-sig"])
-async def test_a_byte_order_mark_is_kept(hands: Hands, project: Path, encoding: str) -> None:
+async def test_a_byte_order_mark_is_kept(hands: ToolCaller, project: Path, encoding: str) -> None:
     (project / "a.txt").write_bytes("één\n".encode(encoding))
     await hands("write", path="a.txt", content="twee\n")
     assert (project / "a.txt").read_bytes() == "twee\n".encode(encoding)
 
 
-async def test_text_that_is_none_is_refused(hands: Hands, project: Path) -> None:
+async def test_text_that_is_none_is_refused(hands: ToolCaller, project: Path) -> None:
     assert "cannot be encoded" in await hands.error("write", path="a.txt", content="\ud800")
     assert not (project / "a.txt").exists()
 
 
-async def test_a_read_only_file_is_refused_and_stays(hands: Hands, project: Path) -> None:
+async def test_a_read_only_file_is_refused_and_stays(hands: ToolCaller, project: Path) -> None:
     path = project / "a.txt"
     path.write_text("old")
     path.chmod(0o444)
@@ -116,7 +116,7 @@ def names(folder: Path) -> list[str]:
 
 
 @pytest.mark.usefixtures("full_disk")
-async def test_a_full_disk_leaves_the_old_file_whole(hands: Hands, project: Path) -> None:
+async def test_a_full_disk_leaves_the_old_file_whole(hands: ToolCaller, project: Path) -> None:
     path = project / "a.txt"
     path.touch()
     with path.open("w") as file:
@@ -131,7 +131,7 @@ async def test_a_full_disk_leaves_the_old_file_whole(hands: Hands, project: Path
 
 @pytest.mark.usefixtures("full_disk")
 async def test_a_full_disk_leaves_a_hard_linked_file_whole(
-    hands: Hands, project: Path, monkeypatch: pytest.MonkeyPatch
+    hands: ToolCaller, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = project / "a.txt"
     path.touch()

@@ -19,7 +19,7 @@ from app.sessions.session_library import session_folder
 from app.values.codec import encode
 from app.values.entries import MessageEntry, SessionHeader
 from app.values.messages import user_message
-from tests.hostile.staging import called, piece, spoken
+from tests.hostile.setups import answer_body, piece, tool_call_body
 from tests.mcp.test_servers import FAULTY
 from tests.providers.loopback import Loopback, Reply, loopback, sse
 from tests.support.terminals import Terminal
@@ -54,7 +54,9 @@ class Model:
     def reply(self, *bodies: bytes, then: Reply | None = None) -> None:
         """`then` is the last answer, and every one behind it."""
         self.server.answering.clear()
-        self.server.reply(*(Reply(body=body) for body in bodies), then or Reply(body=spoken("All done.")))
+        self.server.reply(
+            *(Reply(body=body) for body in bodies), then or Reply(body=answer_body("All done."))
+        )
 
     def _run(self) -> None:
         self._loop.run_until_complete(self._serve())
@@ -152,7 +154,7 @@ def waits_to_retry(stage: Stage) -> None:
 
 
 def compacts(stage: Stage) -> None:
-    long = spoken("Long words. " * 4000)
+    long = answer_body("Long words. " * 4000)
     for _ in range(2):
         stage.go(then=Reply(body=long), until="Long words.")
         stage.shown.until(PAGE)
@@ -164,7 +166,7 @@ def compacts(stage: Stage) -> None:
 def summarises_a_branch(stage: Stage) -> None:
     shown = stage.shown
     for number in range(2):
-        stage.go(spoken(f"Answer {number}."), until=f"Answer {number}.")
+        stage.go(answer_body(f"Answer {number}."), until=f"Answer {number}.")
         shown.until(PAGE)
     stage.model.reply(then=HANGS)
     shown.press("/tree\r")
@@ -176,7 +178,7 @@ def summarises_a_branch(stage: Stage) -> None:
 
 
 def asks_beside(stage: Stage) -> None:
-    stage.go(spoken("First."), until="First.")
+    stage.go(answer_body("First."), until="First.")
     stage.shown.until(PAGE)
     stage.model.reply(then=streaming(piece("The tide is rising.")))
     stage.shown.press("/btw how is the tide?\r")
@@ -195,7 +197,7 @@ def has_follow_ups(stage: Stage) -> None:
 
 
 def runs(command: str, until: str | Callable[[], bool] = "afloat", **more: object) -> Callable[[Stage], None]:
-    return lambda stage: stage.go(called("bash", command=command, **more), until=until)
+    return lambda stage: stage.go(tool_call_body("bash", command=command, **more), until=until)
 
 
 def is_sleeping() -> bool:
@@ -217,7 +219,7 @@ def has_jobs(stage: Stage) -> None:
 
 
 def runs_a_cell(code: str) -> Callable[[Stage], None]:
-    return lambda stage: stage.go(called("eval", code=code), until=is_sleeping)
+    return lambda stage: stage.go(tool_call_body("eval", code=code), until=is_sleeping)
 
 
 CELL = f"import subprocess\nprint('afloat', flush=True)\nsubprocess.run({SLEEPS.split()!r})"
@@ -235,7 +237,7 @@ while True:
 
 def typed(keys: str, until: str | Callable[[], bool]) -> Callable[[Stage], None]:
     def begin(stage: Stage) -> None:
-        stage.go(spoken("First."), until="First.")
+        stage.go(answer_body("First."), until="First.")
         stage.shown.until(PAGE)
         stage.shown.press(keys)
         stage.shown.until(until)
@@ -279,7 +281,7 @@ def has_server(*words: str) -> Callable[[Path], None]:
 
 def calls_server(tool: str, until: str = "") -> Callable[[Stage], None]:
     return lambda stage: stage.go(
-        called("mcp_call", server="harbour", tool=tool),
+        tool_call_body("mcp_call", server="harbour", tool=tool),
         until=until or (stage.folder / "is-called").exists,
     )
 
@@ -320,7 +322,7 @@ def wants_trust(folder: Path) -> None:
 
 def stages_a_change(stage: Stage) -> None:
     (stage.folder / "a.py").write_text("old(1)\n")
-    rewrite = called("ast_edit", rewrites=[{"pattern": "old($A)", "replacement": "new($A)"}])
+    rewrite = tool_call_body("ast_edit", rewrites=[{"pattern": "old($A)", "replacement": "new($A)"}])
     stage.go(rewrite, until="alt+a applies")
     stage.shown.until("All done.")
 
@@ -375,7 +377,7 @@ def has_silent_provider(folder: Path) -> None:
 
 
 def asks_for_models(stage: Stage) -> None:
-    stage.go(spoken("First."), until="First.")
+    stage.go(answer_body("First."), until="First.")
     stage.model.reply(then=HANGS)
     stage.shown.until(PAGE)
     stage.shown.press("/model\r")

@@ -12,11 +12,11 @@ from textual.geometry import Size
 from app.providers.scripted import call, fail, say, think
 from app.values.events import ToolExecutionStart
 from app.values.messages import BashExecutionMessage, UserMessage
-from tests.agent.stage import Gate, echo
+from tests.agent.scripted_loop import BlockingTool, echo
 from tests.support.idle import watch_paints
 from tests.support.sessions import waiting_texts
 from tests.support.sizes import resize
-from tests.tui.stage import make_app, settled, submit
+from tests.tui.scripted_app import make_app, submit, wait_for_runs
 from widgets.textual_internals import LayoutUpdate
 
 
@@ -41,7 +41,7 @@ async def test_a_prompt_is_sent_streamed_and_shown(home: Path) -> None:
     app = make_app(home, think("let me see") + say("Hello **there**."))
     async with app.run_test(size=(100, 30)) as pilot:
         await submit(app, pilot, "hi")
-        await settled(app, pilot)
+        await wait_for_runs(app, pilot)
         text = app.screen_text
         assert "hi" in text
         assert "Hello there." in text
@@ -52,14 +52,14 @@ async def test_a_tool_call_is_a_card_with_its_result(home: Path) -> None:
     app = make_app(home, call("echo", text="x") + say("looking"), say("done"), tools=[echo()])
     async with app.run_test(size=(100, 30)) as pilot:
         await submit(app, pilot, "go")
-        await settled(app, pilot)
+        await wait_for_runs(app, pilot)
         assert "✓ echo" in app.screen_text
         await pilot.press("ctrl+o")
         assert "echo: x" in app.screen_text
 
 
 async def test_escape_aborts_and_gives_the_queue_back(home: Path) -> None:
-    gate = Gate("gate")
+    gate = BlockingTool("gate")
     app = make_app(home, call("gate"), say("never"), tools=[gate.tool])
     async with app.run_test(size=(100, 30)) as pilot:
         await submit(app, pilot, "go")
@@ -69,13 +69,13 @@ async def test_escape_aborts_and_gives_the_queue_back(home: Path) -> None:
         assert waiting_texts(app.session, "steering") == ("and then this",)
         assert "and then this" in app.screen_text
         await pilot.press("escape")
-        await settled(app, pilot)
+        await wait_for_runs(app, pilot)
         assert app.editor.text == "and then this"
         assert not app.session.is_running
 
 
 async def test_alt_enter_follows_up(home: Path) -> None:
-    gate = Gate("gate")
+    gate = BlockingTool("gate")
     app = make_app(home, call("gate"), say("first"), say("second"), tools=[gate.tool])
     async with app.run_test(size=(100, 30)) as pilot:
         await submit(app, pilot, "go")
@@ -86,7 +86,7 @@ async def test_alt_enter_follows_up(home: Path) -> None:
         await pilot.pause()
         assert waiting_texts(app.session, "follow_up") == ("afterwards",)
         gate.go_on.set()
-        await settled(app, pilot)
+        await wait_for_runs(app, pilot)
         prompts = [m for m in app.session.messages if isinstance(m, UserMessage)]
         assert len(prompts) == 2
         app.editor.set_text("a line")
@@ -170,7 +170,7 @@ async def test_an_unknown_slash_word_is_a_prompt_and_a_known_one_is_not(home: Pa
         assert app.session.log.name == "My work"
         assert app.session.messages == ()
         await submit(app, pilot, "/etc/hosts is what?")
-        await settled(app, pilot)
+        await wait_for_runs(app, pilot)
         assert any(isinstance(message, UserMessage) for message in app.session.messages)
 
 
@@ -223,15 +223,15 @@ async def test_a_failure_says_what_and_can_be_tried_again(home: Path) -> None:
     app = make_app(home, fail("the server fell over", status=400), say("better now"))
     async with app.run_test(size=(100, 30)) as pilot:
         await submit(app, pilot, "go")
-        await settled(app, pilot)
+        await wait_for_runs(app, pilot)
         assert "the server fell over" in app.screen_text
         app.action_act("app.retry")
-        await settled(app, pilot, 2)
+        await wait_for_runs(app, pilot, 2)
         assert "better now" in app.screen_text
 
 
 async def test_the_elapsed_time_moves_only_while_a_tool_runs(home: Path) -> None:
-    gate = Gate("gate")
+    gate = BlockingTool("gate")
     app = make_app(home, call("gate"), say("ok"), tools=[gate.tool])
     started: list[bool] = []
     app.session.subscribe(
@@ -244,14 +244,14 @@ async def test_the_elapsed_time_moves_only_while_a_tool_runs(home: Path) -> None
         await pilot.pause()
         assert app.status.is_ticking
         gate.go_on.set()
-        await settled(app, pilot)
+        await wait_for_runs(app, pilot)
 
 
 async def test_a_tiny_terminal_is_survived(home: Path) -> None:
     app = make_app(home, say("x"))
     async with app.run_test(size=(20, 5)) as pilot:
         await submit(app, pilot, "hi")
-        await settled(app, pilot)
+        await wait_for_runs(app, pilot)
         await resize(pilot, 100, 30)
         await pilot.pause()
         assert "hi" in app.screen_text
@@ -261,9 +261,9 @@ async def test_the_tree_opens_with_two_escapes_and_goes_back(home: Path) -> None
     app = make_app(home, say("one"), say("two"))
     async with app.run_test(size=(100, 30)) as pilot:
         await submit(app, pilot, "first question")
-        await settled(app, pilot)
+        await wait_for_runs(app, pilot)
         await submit(app, pilot, "second question")
-        await settled(app, pilot, 2)
+        await wait_for_runs(app, pilot, 2)
         await pilot.press("escape", "escape")
         await pilot.pause()
         assert "Session tree" in app.screen_text
@@ -283,7 +283,7 @@ async def test_nothing_is_read_as_markup(home: Path) -> None:
     app = make_app(home, say(hostile))
     async with app.run_test(size=(100, 30)) as pilot:
         await submit(app, pilot, hostile)
-        await settled(app, pilot)
+        await wait_for_runs(app, pilot)
         await submit(app, pilot, f"/name {hostile}")
         await pilot.pause()
         assert "[red]not red[/red]" in app.screen_text
@@ -294,7 +294,7 @@ async def test_the_transcript_is_searched_from_the_keyboard(home: Path) -> None:
     app = make_app(home, say("a needle in hay, and another needle"))
     async with app.run_test(size=(100, 30)) as pilot:
         await submit(app, pilot, "go")
-        await settled(app, pilot)
+        await wait_for_runs(app, pilot)
         await pilot.press("f3")
         await pilot.pause()
         await pilot.press(*"needle", "enter")
@@ -312,7 +312,7 @@ async def test_a_search_that_is_given_up_leads_back_to_what_was_being_written(ho
     app = make_app(home, say("hay"))
     async with app.run_test(size=(100, 30)) as pilot:
         await submit(app, pilot, "go")
-        await settled(app, pilot)
+        await wait_for_runs(app, pilot)
         await pilot.press("f3", *"needle", "escape", *"on")
         await pilot.pause()
         assert app.editor.has_focus and app.editor.text == "on"

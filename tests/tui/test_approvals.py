@@ -17,13 +17,13 @@ from app.values.content import text_of
 from app.values.messages import ToolResultMessage
 from tests.box.conftest import skip_below
 from tests.support.clock import Clock
-from tests.tui.stage import StageApp, settled, submit
+from tests.tui.scripted_app import ScriptedApp, submit, wait_for_runs
 from tools.edits.dialects.anchors import anchored_row
 from widgets.editor.prompt import PromptEditor
 from widgets.status.input_guard import InputGuard
 
 
-def asking_app(home: Path, *responses: Response, mode: str = "ask") -> StageApp:
+def asking_app(home: Path, *responses: Response, mode: str = "ask") -> ScriptedApp:
     """As a person sees it: questions are asked."""
     folder = home / "project"
     folder.mkdir(parents=True, exist_ok=True)
@@ -34,7 +34,7 @@ def asking_app(home: Path, *responses: Response, mode: str = "ask") -> StageApp:
     script = Scripted(responses)
     assembled.choice.set(script.register(assembled.registry))
     clock = Clock()
-    app = StageApp(
+    app = ScriptedApp(
         assembled,
         opening=StartOptions(),
         home=home,
@@ -47,7 +47,7 @@ def asking_app(home: Path, *responses: Response, mode: str = "ask") -> StageApp:
     return app
 
 
-async def asked(app: StageApp, pilot: Pilot[int]) -> None:
+async def asked(app: ScriptedApp, pilot: Pilot[int]) -> None:
     """Until the bar stands there and has been painted."""
     await app.is_ready.wait()
     await submit(app, pilot, "go")
@@ -56,14 +56,14 @@ async def asked(app: StageApp, pilot: Pilot[int]) -> None:
     await pilot.pause()
 
 
-def wait(app: StageApp, seconds: float = 1.0) -> None:
+def wait(app: ScriptedApp, seconds: float = 1.0) -> None:
     """Time goes by; the program looks at its clock meanwhile."""
     for _ in range(round(seconds / 0.1)):
         app.time.now += 0.1
         app.approval_bar.arming.look(app.time.now)
 
 
-def result(app: StageApp) -> str:
+def result(app: ScriptedApp) -> str:
     return next(text_of(one.content) for one in app.session.messages if isinstance(one, ToolResultMessage))
 
 
@@ -83,7 +83,7 @@ async def test_alt_a_lets_it_run_once_it_has_stood_there(tmp_path: Path) -> None
         assert app.approval_bar.asked is not None, "it had just appeared"
         wait(app)
         await pilot.press("alt+a")
-        await settled(app, pilot)
+        await wait_for_runs(app, pilot)
         assert app.approval_bar.asked is None and not app.approval_bar.display
     assert (tmp_path / "project" / "there").exists()
 
@@ -108,7 +108,7 @@ async def test_a_card_that_waits_for_a_yes_does_not_look_as_if_it_ran(tmp_path: 
             pilot, lambda: "● bash touch there" in app.screen_text and " 2 s" in app.screen_text
         )
         await asyncio.to_thread((tmp_path / "project" / "go").write_text, "there\n")
-        await settled(app, pilot)
+        await wait_for_runs(app, pilot)
         assert "✓ bash touch there" in app.screen_text
 
 
@@ -124,7 +124,7 @@ async def test_a_call_behind_one_that_is_asked_about_is_shown_as_waiting(tmp_pat
         assert [row[1:3] for row in rows] == [["bash", "ls"], ["bash", "touch"]]
         assert "9 s" not in app.screen_text.split("Run this command?")[0]
         await pilot.press("y")
-        await settled(app, pilot)
+        await wait_for_runs(app, pilot)
         assert "waiting" not in app.screen_text
     assert (tmp_path / "project" / "there").exists()
 
@@ -145,7 +145,7 @@ async def test_an_open_page_says_that_an_answer_is_needed(tmp_path: Path) -> Non
         await app.settling_until(pilot, lambda: "y allow" in app.screen_text)
         wait(app)
         await pilot.press("y")
-        await settled(app, pilot)
+        await wait_for_runs(app, pilot)
         assert len(app.screen_stack) == 1
     assert (tmp_path / "project" / "there").exists()
 
@@ -157,7 +157,7 @@ async def test_alt_x_sends_the_words_in_the_editor_as_the_reason(tmp_path: Path)
         app.editor.set_text("put it elsewhere")
         wait(app)
         await pilot.press("alt+x")
-        await settled(app, pilot)
+        await wait_for_runs(app, pilot)
         assert app.editor.text == ""
         assert "put it elsewhere" in result(app)
     assert not (tmp_path / "project" / "there").exists()
@@ -178,7 +178,7 @@ async def test_in_the_bar_letters_answer_and_escape_goes_back(tmp_path: Path) ->
         await pilot.press("f8")
         await pilot.pause()
         await pilot.press("y")
-        await settled(app, pilot)
+        await wait_for_runs(app, pilot)
     assert (tmp_path / "project" / "there").exists()
 
 
@@ -195,7 +195,7 @@ async def test_a_rule_is_chosen_and_answers_the_next_one(tmp_path: Path) -> None
         for key in ("down", "enter"):
             wait(app)
             await pilot.press(key)
-        await settled(app, pilot)
+        await wait_for_runs(app, pilot)
     assert (tmp_path / "project" / "one").exists() and (tmp_path / "project" / "two").exists()
 
 
@@ -265,7 +265,7 @@ async def test_the_floor_wants_the_word_typed(tmp_path: Path) -> None:
         await pilot.press("enter")
         assert app.approval_bar.asked is not None
         await pilot.press(*"clear", "enter")
-        await settled(app, pilot)
+        await wait_for_runs(app, pilot)
         assert "needs approval" not in result(app).casefold() and "said no" not in result(app)
 
 
@@ -294,7 +294,7 @@ async def test_all_of_a_change_is_shown_and_the_call_is_changed(tmp_path: Path) 
         await pilot.pause()
         wait(app)
         await pilot.press("alt+a")
-        await settled(app, pilot)
+        await wait_for_runs(app, pilot)
     assert (tmp_path / "project" / "b.txt").read_text() == "mine"
     assert (tmp_path / "project" / "a.txt").read_text() == "one\ntwo\n"
 
@@ -335,7 +335,7 @@ async def test_an_abort_takes_the_question_away(tmp_path: Path) -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         await asked(app, pilot)
         await pilot.press("escape")
-        await settled(app, pilot)
+        await wait_for_runs(app, pilot)
         assert app.approval_bar.asked is None
     assert not (tmp_path / "project" / "there").exists()
 
@@ -376,7 +376,7 @@ async def test_a_plain_key_answers_while_the_editor_is_empty(tmp_path: Path, key
         await asked(app, pilot)
         wait(app)
         await pilot.press(keys)
-        await settled(app, pilot)
+        await wait_for_runs(app, pilot)
         assert app.editor.text == ""
     assert (tmp_path / "project" / "there").exists() is runs
 
@@ -389,7 +389,7 @@ async def test_arrows_choose_the_answer_without_a_pause_between_them(tmp_path: P
         await pilot.press("down", "down")
         assert "› 3  No" in app.screen_text
         await pilot.press("enter")
-        await settled(app, pilot)
+        await wait_for_runs(app, pilot)
     assert not (tmp_path / "project" / "there").exists()
 
 
@@ -436,7 +436,7 @@ async def test_a_typed_answer_is_offered_and_not_queued(tmp_path: Path, text: st
         assert not app.session.state.waiting_count and app.approval_bar.asked is not None
         wait(app)
         await pilot.press("enter")
-        await settled(app, pilot)
+        await wait_for_runs(app, pilot)
     assert (tmp_path / "project" / "there").exists() is runs
 
 
@@ -449,7 +449,7 @@ async def test_a_dangerous_command_says_why_and_enter_means_no(tmp_path: Path) -
         assert "▲ git stash clear" in app.screen_text
         wait(app)
         await pilot.press("enter")
-        await settled(app, pilot)
+        await wait_for_runs(app, pilot)
         assert "said no" in result(app)
 
 

@@ -10,7 +10,7 @@ from app.tui.transcript.changes_line import ChangesLine
 from app.undo.change_records import FILES_ENTRY_TYPE, Change, FileImage, FilesData, UnheldFile, as_data
 from app.values.entries import CustomEntry, Entry, MessageEntry
 from app.values.messages import AssistantMessage, user_message
-from tests.tui.stage import StageApp, make_app, settled, submit
+from tests.tui.scripted_app import ScriptedApp, make_app, submit, wait_for_runs
 from widgets.transcript.blocks import NoteBlock, NoteKind
 
 
@@ -19,12 +19,12 @@ def home(tmp_path: Path) -> Path:
     return tmp_path / "home"
 
 
-def lines(app: StageApp) -> list[str]:
+def lines(app: ScriptedApp) -> list[str]:
     blocks = (item.block for item in app.transcript.column.items)
     return [block.text for block in blocks if isinstance(block, NoteBlock) and "file" in block.text]
 
 
-def order(app: StageApp) -> list[str]:
+def order(app: ScriptedApp) -> list[str]:
     return [item.block.id for item in app.transcript.column.items]
 
 
@@ -40,13 +40,13 @@ async def test_behind_the_answer_and_the_same_when_it_is_read_again(home: Path) 
     )
     async with app.run_test(size=(100, 30)) as pilot:
         await submit(app, pilot, "make")
-        await settled(app, pilot)
+        await wait_for_runs(app, pilot)
         assert lines(app) == ["2 files +3 −1 · alt+g shows · alt+z takes back"]
         assert isinstance(app.transcript.last_block, NoteBlock)
         await submit(app, pilot, "talk")
-        await settled(app, pilot, 2)
+        await wait_for_runs(app, pilot, 2)
         await submit(app, pilot, "remove")
-        await settled(app, pilot, 3)
+        await wait_for_runs(app, pilot, 3)
         assert [line.split(" · ")[0] for line in lines(app)] == ["2 files +3 −1", "1 file −1"]
         live = order(app)
         app.presenter.show_all()
@@ -69,7 +69,7 @@ async def test_a_run_that_is_stopped_tells_what_it_had_changed(home: Path) -> No
         await app.settling_until(pilot, lambda: "thinking" in app.screen_text)
         assert lines(app) == []
         await pilot.press("escape")
-        await settled(app, pilot)
+        await wait_for_runs(app, pilot)
         assert [line.split(" · ")[0] for line in lines(app)] == ["1 file +1"]
         app.presenter.show_all()
         assert [line.split(" · ")[0] for line in lines(app)] == ["1 file +1"]

@@ -9,11 +9,11 @@ from app.sessions.session_log import SessionLog
 from app.tui.terminal.terminal_parts import say_briefly
 from app.tui.transcript.welcome import suggested_requests
 from app.values.messages import UserMessage
-from tests.agent.stage import plain
-from tests.sessions.say import answer
-from tests.sessions.say import say as said
+from tests.agent.scripted_loop import plain
+from tests.sessions.make_entries import assistant_entry
+from tests.sessions.make_entries import user_entry as said
 from tests.support.screens import Screen
-from tests.tui.stage import make_app, settled, submit
+from tests.tui.scripted_app import make_app, submit, wait_for_runs
 
 
 @pytest.fixture
@@ -78,7 +78,7 @@ async def test_what_only_looks_like_a_command_is_sent(home: Path, text: str) -> 
     app = make_app(home, say("sent"))
     async with app.run_test(size=(100, 30)) as pilot:
         await submit(app, pilot, text)
-        await settled(app, pilot)
+        await wait_for_runs(app, pilot)
         assert "sent" in app.screen_text
 
 
@@ -98,7 +98,7 @@ async def test_an_answer_that_is_tried_again_leaves_one_line(home: Path) -> None
         await app.settling_until(pilot, lambda: "Trying again: 1 of 3" in app.screen_text)
         assert app.screen_text.count("overloaded") == 1
         app.session.retry_countdown.retry_now()
-        await settled(app, pilot)
+        await wait_for_runs(app, pilot)
         assert "overloaded" not in app.screen_text
 
 
@@ -132,7 +132,7 @@ async def test_a_number_asks_for_what_the_first_screen_proposes(screen: Screen) 
 async def test_where_nothing_can_be_sent_the_editor_says_so(home: Path, screen: Screen) -> None:
     written = SessionLog.create(home, screen.project)
     written.append(said("how deep?"))
-    written.append(answer("Four fathoms."))
+    written.append(assistant_entry("Four fathoms."))
     written.close()
     app = screen.app("--offline", is_kept=True)
     async with app.run_test(size=(80, 24)) as pilot:
@@ -150,7 +150,7 @@ async def test_clear_and_exit_do_what_hands_have_learnt(home: Path) -> None:
     app = make_app(home, say("The answer."))
     async with app.run_test(size=(100, 30)) as pilot:
         await submit(app, pilot, "hello")
-        await settled(app, pilot)
+        await wait_for_runs(app, pilot)
         before = app.session.log.session_id
         await submit(app, pilot, "/clear")
         await app.settling_until(pilot, lambda: app.session.log.session_id != before)

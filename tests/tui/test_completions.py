@@ -6,7 +6,7 @@ import pytest
 from textual.pilot import Pilot
 
 from app.providers.scripted import say
-from tests.tui.stage import StageApp, make_app, settled
+from tests.tui.scripted_app import ScriptedApp, make_app, wait_for_runs
 from tests.widgets.typing import type_text
 from widgets.completion.popup import CompletionPopup
 from widgets.completion.source import CompletionRequest
@@ -38,12 +38,12 @@ def files(home: Path, **texts: str) -> Path:
     return project
 
 
-def offered(app: StageApp) -> list[str]:
+def offered(app: ScriptedApp) -> list[str]:
     answer = app.query_one(CompletionPopup)._answer
     return [item.label or item.text for item in answer.items] if answer is not None else []
 
 
-async def type_until(app: StageApp, pilot: Pilot[int], text: str, *wanted: str) -> None:
+async def type_until(app: ScriptedApp, pilot: Pilot[int], text: str, *wanted: str) -> None:
     """Types, and waits until exactly this is offered."""
     await type_text(pilot, text)
     await app.settling_until(pilot, lambda: offered(app) == list(wanted))
@@ -60,7 +60,7 @@ async def test_a_symbol_is_chosen_in_a_file_and_sent_by_its_name(home: Path) -> 
         await pilot.press("tab")
         assert app.editor.text.strip() == "explain @src/boat.py:launch"
         await pilot.press("enter")
-        await settled(app, pilot)
+        await wait_for_runs(app, pilot)
         assert "explain @src/boat.py:launch" in app.screen_text
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from app.providers.scripted import fail, say
 from app.values.entries import CompactionEntry
-from tests.tui.stage import StageApp, make_app, settled, submit
+from tests.tui.scripted_app import ScriptedApp, make_app, submit, wait_for_runs
 
 LONG = "a long story " * 400
 SUMMARY = "## Goal\nTo be read first"
@@ -19,21 +19,21 @@ def home(tmp_path: Path) -> Path:
     return tmp_path / "home"
 
 
-async def until(app: StageApp, pilot, *texts: str) -> None:
+async def until(app: ScriptedApp, pilot, *texts: str) -> None:
     async with app.settling(pilot):
         while not all(text in app.screen_text for text in texts):
             await pilot.pause()
 
 
-async def talked(app: StageApp, pilot, count: int = 2) -> None:
+async def talked(app: ScriptedApp, pilot, count: int = 2) -> None:
     """So many prompts with their answers; only the last answer has to stay word for word."""
     app.assembled.effective_settings.set("compaction.keepRecentTokens", 200)
     for number in range(count):
         await submit(app, pilot, f"prompt {number}")
-        await settled(app, pilot, number + 1)
+        await wait_for_runs(app, pilot, number + 1)
 
 
-def compactions(app: StageApp) -> list[CompactionEntry]:
+def compactions(app: ScriptedApp) -> list[CompactionEntry]:
     return [entry for entry in app.session.log.path_to() if isinstance(entry, CompactionEntry)]
 
 
@@ -60,7 +60,7 @@ async def test_a_full_window_is_told_once_with_the_key_and_stays_in_the_footer(h
         assert model is not None
         await app.session.models.use(msgspec.structs.replace(model, context_window=6_000))
         await submit(app, pilot, "and on")
-        await settled(app, pilot, 2)
+        await wait_for_runs(app, pilot, 2)
         await until(app, pilot, "alt+s lets you edit the summary first", "window nearly full: /compact")
         assert app.screen_text.count("The context window is nearly full") == 1
         assert not compactions(app)

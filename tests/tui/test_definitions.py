@@ -9,7 +9,7 @@ from textual.pilot import Pilot
 from app.engine.context_breakdown import context_breakdown
 from app.providers.scripted import call, say
 from app.tui.features.map.screen import MapScreen
-from tests.tui.stage import StageApp, make_app, settled
+from tests.tui.scripted_app import ScriptedApp, make_app, wait_for_runs
 from tests.tui.test_extensions import ready, submit, until
 
 BOATS = (
@@ -18,7 +18,7 @@ BOATS = (
 
 
 @pytest.fixture
-async def page(tmp_path: Path) -> AsyncIterator[tuple[StageApp, Pilot[int]]]:
+async def page(tmp_path: Path) -> AsyncIterator[tuple[ScriptedApp, Pilot[int]]]:
     """An answer that names two symbols of the folder."""
     home = tmp_path / "home"
     (home / "project" / "src").mkdir(parents=True)
@@ -33,7 +33,7 @@ async def page(tmp_path: Path) -> AsyncIterator[tuple[StageApp, Pilot[int]]]:
     async with app.run_test(size=(100, 30)) as pilot:
         await ready(app, pilot)
         await submit(app, pilot, "how does it go")
-        await settled(app, pilot)
+        await wait_for_runs(app, pilot)
         yield app, pilot
 
 
@@ -81,7 +81,7 @@ async def test_a_folders_map_is_a_message_and_maps_have_a_line_of_their_own(page
     await until(app, pilot, "map src")
     await until(app, pilot, "class Boat [1-3]")
     await submit(app, pilot, "where is it")
-    await settled(app, pilot, 2)
+    await wait_for_runs(app, pilot, 2)
     parts = {part.title: (part.group, part.count) for part in context_breakdown(app.session).parts}
     assert parts["repository maps"] == ("messages", 1)
     assert parts["maps"] == ("results", 1)

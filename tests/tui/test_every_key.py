@@ -26,7 +26,7 @@ from app.tui.keys.keymap import key_of_character
 from tests.tui import test_every_key_of_screens, test_every_key_of_settings
 from tests.tui import vi_key_cases as vi_keys_pressed
 from tests.tui.keys_pressed import KEYS, keys
-from tests.tui.stage import StageApp, make_app, settled, submit
+from tests.tui.scripted_app import ScriptedApp, make_app, submit, wait_for_runs
 from widgets.editor.chips import UnsentPrompt
 from widgets.editor.prompt import PromptEditor
 
@@ -70,14 +70,14 @@ EDITOR: dict[str, tuple[str, str]] = {
 }
 
 
-def put(app: StageApp, text: str) -> None:
+def put(app: ScriptedApp, text: str) -> None:
     before, _, after = text.partition("|")
     app.editor.set_text(before + after)
     app.editor.model.move_to((before.count("\n"), len(before.rpartition("\n")[2])))
     app.editor.changed()
 
 
-def written(app: StageApp) -> str:
+def written(app: ScriptedApp) -> str:
     row, column = app.editor.model.cursor
     lines = list(app.editor.model.lines)
     lines[row] = lines[row][:column] + "|" + lines[row][column:]
@@ -85,7 +85,7 @@ def written(app: StageApp) -> str:
 
 
 @asynccontextmanager
-async def page(home: Path) -> AsyncIterator[tuple[StageApp, Pilot[int]]]:
+async def page(home: Path) -> AsyncIterator[tuple[ScriptedApp, Pilot[int]]]:
     """A page with three prompts and answers longer than the screen, the last of which was stopped."""
     (home / "project").mkdir(parents=True)
     (home / "project" / "boat.txt").write_text("afloat")
@@ -95,7 +95,7 @@ async def page(home: Path) -> AsyncIterator[tuple[StageApp, Pilot[int]]]:
     async with app.run_test(size=(100, 30)) as pilot:
         for number, text in enumerate(("first", "second", "third"), start=1):
             await submit(app, pilot, text)
-            await settled(app, pilot, number)
+            await wait_for_runs(app, pilot, number)
         yield app, pilot
 
 
@@ -195,16 +195,16 @@ async def test_the_editors_that_take_more_than_one_key(tmp_path: Path) -> None:
 
 class Step(NamedTuple):
     action: str
-    effect: Callable[[StageApp], bool]
+    effect: Callable[[ScriptedApp], bool]
     before: tuple[str, ...] = ()
     """Keys that go before it."""
 
 
-def opens(title: str) -> Callable[[StageApp], bool]:
+def opens(title: str) -> Callable[[ScriptedApp], bool]:
     return lambda app: title in app.screen_text and len(app.screen_stack) > 1
 
 
-def tells(text: str) -> Callable[[StageApp], bool]:
+def tells(text: str) -> Callable[[ScriptedApp], bool]:
     return lambda app: text in app.transcript.painter.as_text()
 
 

@@ -9,8 +9,8 @@ from textual.pilot import Pilot
 
 from app.assembly.options import Options
 from app.providers.scripted import call, say
-from tests.agent.stage import echo
-from tests.tui.stage import StageApp, make_app, say_yes
+from tests.agent.scripted_loop import echo
+from tests.tui.scripted_app import ScriptedApp, accept_trust, make_app
 from widgets.screens.dialogs import ConfirmScreen
 
 
@@ -19,7 +19,7 @@ def home(tmp_path: Path) -> Path:
     return tmp_path / "home"
 
 
-async def until(app: StageApp, pilot: Pilot[int], shown: str) -> str:
+async def until(app: ScriptedApp, pilot: Pilot[int], shown: str) -> str:
     """Until the screen shows a text; gives the screen."""
     try:
         async with asyncio.timeout(10):
@@ -31,18 +31,18 @@ async def until(app: StageApp, pilot: Pilot[int], shown: str) -> str:
     return app.screen_text
 
 
-async def gone(app: StageApp, pilot: Pilot[int], shown: str) -> None:
+async def gone(app: ScriptedApp, pilot: Pilot[int], shown: str) -> None:
     async with asyncio.timeout(10):
         while shown in app.screen_text:
             await pilot.pause()
 
 
-async def submit(app: StageApp, pilot: Pilot[int], text: str) -> None:
+async def submit(app: ScriptedApp, pilot: Pilot[int], text: str) -> None:
     app.editor.set_text(text)
     await pilot.press("enter")
 
 
-async def ready(app: StageApp, pilot: Pilot[int]) -> None:
+async def ready(app: ScriptedApp, pilot: Pilot[int]) -> None:
     async with asyncio.timeout(10):
         while app.extended is None:
             await pilot.pause()
@@ -361,7 +361,7 @@ async def test_trusting_the_project_brings_its_extensions_at_once(home: Path) ->
         await submit(app, pilot, "/trust")
         text = await until(app, pilot, "Trust this project?")
         assert "theirs.py" in text and "settings.json" in text
-        await say_yes(app, pilot)
+        await accept_trust(app, pilot)
         await until(app, pilot, "This folder is trusted")
         assert app.session.state.interrupt_mode == "immediate"
         await submit(app, pilot, "/theirs")

@@ -7,8 +7,8 @@ from textual.pilot import Pilot
 from app.providers.scripted import call, say
 from app.values.content import text_of
 from app.values.messages import ToolResultMessage
-from tests.agent.stage import echo
-from tests.tui.stage import StageApp, make_app, settled, submit
+from tests.agent.scripted_loop import echo
+from tests.tui.scripted_app import ScriptedApp, make_app, submit, wait_for_runs
 
 GATE = """
     def extension(api):
@@ -23,11 +23,11 @@ GATE = """
 """
 
 
-def app_of(home: Path) -> StageApp:
+def app_of(home: Path) -> ScriptedApp:
     return make_app(home, call("echo", text="x"), say("done"), tools=[echo()], extension=GATE)
 
 
-async def asked(app: StageApp, pilot: Pilot[int], text: str) -> None:
+async def asked(app: ScriptedApp, pilot: Pilot[int], text: str) -> None:
     await app.settling_until(
         pilot, lambda: app.approval_bar.asked is not None and text in app.approval_bar.asked.question
     )
@@ -35,13 +35,13 @@ async def asked(app: StageApp, pilot: Pilot[int], text: str) -> None:
     await pilot.pause()
 
 
-def wait(app: StageApp) -> None:
+def wait(app: ScriptedApp) -> None:
     for _ in range(10):
         app.time.now += 0.1
         app.approval_bar.arming.look(app.time.now)
 
 
-def result(app: StageApp) -> str:
+def result(app: ScriptedApp) -> str:
     return next(text_of(one.content) for one in app.session.messages if isinstance(one, ToolResultMessage))
 
 
@@ -59,7 +59,7 @@ async def test_writing_goes_on_and_answers_nothing(tmp_path: Path) -> None:
         app.editor.set_text("")
         wait(app)
         await pilot.press("alt+x")
-        await settled(app, pilot)
+        await wait_for_runs(app, pilot)
     assert "not launched" in result(app)
 
 
@@ -87,7 +87,7 @@ async def test_its_keys_answer_once_it_has_stood_there(tmp_path: Path) -> None:
         await pilot.press("alt+a")
         await app.settling_until(pilot, lambda: len(app.screen_stack) == 2)
         await pilot.press(*"four", "enter")
-        await settled(app, pilot)
+        await wait_for_runs(app, pilot)
     assert "Grace with four" in result(app)
 
 
@@ -98,5 +98,5 @@ async def test_an_abort_takes_it_away(tmp_path: Path) -> None:
         await submit(app, pilot, "go")
         await asked(app, pilot, "Launch?")
         await pilot.press("escape")
-        await settled(app, pilot)
+        await wait_for_runs(app, pilot)
         assert app.approval_bar.asked is None

@@ -9,14 +9,14 @@ from textual.pilot import Pilot
 
 from app.providers.scripted import call, say
 from app.values.messages import CustomMessage
-from tests.tui.stage import StageApp, make_app
+from tests.tui.scripted_app import ScriptedApp, make_app
 from tests.tui.test_extensions import ready, submit, until
 
 COUNT = 900
 
 
 @pytest.fixture
-async def page(tmp_path: Path) -> AsyncIterator[tuple[StageApp, Pilot[int]]]:
+async def page(tmp_path: Path) -> AsyncIterator[tuple[ScriptedApp, Pilot[int]]]:
     """Three files over the limits, read at once."""
     home = tmp_path / "home"
     (home / "project").mkdir(parents=True)
@@ -41,7 +41,7 @@ async def test_three_maps_stand_below_three_reads_in_call_order_each_one_line(pa
     assert not any("function a_1" in line for line in app.screen_text.split("\n"))
 
 
-async def at_map(app: StageApp, pilot: Pilot[int], name: str) -> str:
+async def at_map(app: ScriptedApp, pilot: Pilot[int], name: str) -> str:
     """Goes up with the keyboard to the map of that file; its block's id."""
     titles = {item.block.id: getattr(item.block, "card", None) for item in app.transcript.column.items}
     wanted = next(
@@ -82,7 +82,7 @@ async def test_a_symbol_is_found_by_typing_and_asked_for(page) -> None:
     assert app.editor.has_focus
 
 
-async def click(app: StageApp, pilot: Pilot[int], wanted: str) -> None:
+async def click(app: ScriptedApp, pilot: Pilot[int], wanted: str) -> None:
     """On the line of the page that holds these words."""
     row = next(row for row, line in enumerate(app.screen_text.split("\n")) if wanted in line)
     await pilot.click(offset=(8, row))

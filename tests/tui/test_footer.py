@@ -10,34 +10,36 @@ from app.providers.scripted import say
 from app.resources.settings.settings_display import SegmentLook
 from app.tui.status.header_and_footer import FooterContext, footer_segments
 from app.values.todos import TodoItem, TodoPhase
-from tests.engine.stage import Play
-from tests.tui.stage import make_app, settled
+from tests.engine.scripted_session import ScriptedSession
+from tests.tui.scripted_app import make_app, wait_for_runs
 from widgets.status.footer import StatusFooter
 from widgets.status.header import StatusHeader
 
 
 async def test_segments_are_in_the_wanted_order_and_colour(tmp_path: Path) -> None:
-    play = Play(tmp_path)
-    await play.session.todos.set([TodoPhase(name="W", tasks=(TodoItem(content="a"), TodoItem(content="b")))])
+    harness = ScriptedSession(tmp_path)
+    await harness.session.todos.set(
+        [TodoPhase(name="W", tasks=(TodoItem(content="a"), TodoItem(content="b")))]
+    )
     around = FooterContext(home=tmp_path, host="harbour")
     made = footer_segments(
-        play.session, around, ["host", "todos", "sessionId", "path"], {"host": SegmentLook(tone="success")}
+        harness.session, around, ["host", "todos", "sessionId", "path"], {"host": SegmentLook(tone="success")}
     )
     assert [(one.id, one.text, one.tone) for one in made] == [
         ("host", "harbour", "success"),
         ("todos", "0/2 done", "accent"),
-        ("sessionId", play.session.state.session_id, "dim"),
+        ("sessionId", harness.session.state.session_id, "dim"),
         ("path", "~", "muted"),
     ]
 
 
 async def test_a_segment_shows_when_it_is_wanted(tmp_path: Path) -> None:
-    play = Play(tmp_path)
+    harness = ScriptedSession(tmp_path)
 
     def shown(show: str, width: int) -> list[str]:
         look = SegmentLook(show=show)  # pyright: ignore[reportArgumentType]
         around = FooterContext(home=tmp_path, width=width)
-        return [one.id for one in footer_segments(play.session, around, ["path"], {"path": look})]
+        return [one.id for one in footer_segments(harness.session, around, ["path"], {"path": look})]
 
     assert shown("always", 80) == shown("idle", 80) == shown("wide", 120) == ["path"]
     assert shown("running", 80) == shown("wide", 119) == []
@@ -57,7 +59,7 @@ async def test_it_says_plan_where_the_place_in_the_tree_does(
             )
 
         await app.session.prompt("first")
-        await settled(app, pilot)
+        await wait_for_runs(app, pilot)
         before = app.session.log.leaf_id
         assert not says_plan()
         app.session.plan.switch(True)
@@ -78,7 +80,7 @@ async def test_the_header_says_the_first_prompt_once_it_has_scrolled_out_of_sigh
             return app.query_one(StatusHeader).segments[0].text
 
         await app.session.prompt("count the boats")
-        await settled(app, pilot)
+        await wait_for_runs(app, pilot)
         assert title() == "count the boats"
         app.transcript.keyboard.go_home()
         await app.settling_until(pilot, lambda: title() == "bayou")

@@ -7,12 +7,12 @@ import msgspec
 from app.assembly.options import Options
 from app.providers.scripted import call, say
 from app.sessions.session_log import SessionLog
-from tests.tui.stage import StageApp, make_app, settled, submit
+from tests.tui.scripted_app import ScriptedApp, make_app, submit, wait_for_runs
 
 JOB = call("bash", command="sleep 60", background=True)
 
 
-def app_with_job(home: Path) -> StageApp:
+def app_with_job(home: Path) -> ScriptedApp:
     options = Options(permissions="full", approve=True, use_theme="bayou-dark")
     return make_app(home, JOB, say("It runs."), options=options)
 
@@ -22,7 +22,7 @@ async def test_new_asks_about_jobs_and_keeps_them(tmp_path: Path) -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         await app.is_ready.wait()
         await submit(app, pilot, "start it")
-        await settled(app, pilot)
+        await wait_for_runs(app, pilot)
         await submit(app, pilot, "/new")
         await app.settling_until(pilot, lambda: "Leave this session? 1 job would end" in app.screen_text)
         assert "sleep 60" in app.screen_text
@@ -42,7 +42,7 @@ async def test_quitting_asks_and_the_session_knows_that_no_result_comes(tmp_path
     async with app.run_test(size=(80, 24)) as pilot:
         await app.is_ready.wait()
         await submit(app, pilot, "start it")
-        await settled(app, pilot)
+        await wait_for_runs(app, pilot)
         await pilot.press("ctrl+d")
         await app.settling_until(pilot, lambda: "Leave bayou? 1 job would end" in app.screen_text)
         await pilot.press("2")
@@ -65,7 +65,7 @@ async def test_the_todo_list_is_on_the_page_when_a_session_goes_on(tmp_path: Pat
     async with app.run_test(size=(80, 24)) as pilot:
         await app.is_ready.wait()
         await submit(app, pilot, "make a list")
-        await settled(app, pilot)
+        await wait_for_runs(app, pilot)
         await app.settling_until(pilot, lambda: "Read the tests" in app.screen_text)
     await app.session.close()
     again = make_app(tmp_path, say("x"), options=msgspec.structs.replace(options, continue_=True))

@@ -6,7 +6,7 @@ import pytest
 from textual.message_pump import MessagePump
 
 from app.providers.scripted import say
-from tests.tui.stage import StageApp, make_app, settled, submit
+from tests.tui.scripted_app import ScriptedApp, make_app, submit, wait_for_runs
 
 
 @pytest.fixture
@@ -14,7 +14,7 @@ def home(tmp_path: Path) -> Path:
     return tmp_path / "home"
 
 
-def ticking(app: StageApp) -> list[str]:
+def ticking(app: ScriptedApp) -> list[str]:
     """Timers that come again and again."""
     pumps: list[MessagePump] = [app, *app.screen_stack, *app.screen.walk_children(with_self=False)]
     return [
@@ -31,7 +31,7 @@ async def test_after_an_answer_and_a_screen_nothing_ticks(home: Path) -> None:
         await pilot.pause()
         assert ticking(app) == []
         await submit(app, pilot, "go")
-        await settled(app, pilot)
+        await wait_for_runs(app, pilot)
         await submit(app, pilot, "/hotkeys")
         await pilot.press("escape")
         await pilot.pause()

@@ -10,7 +10,7 @@ from app.providers.scripted import call, say
 from app.tui.features.sessions.feature import SESSIONS
 from app.tui.features.sessions.screen import SessionsScreen
 from app.tui.features.settings.screen import SettingsScreen
-from tests.tui.stage import StageApp, make_app, settled, submit
+from tests.tui.scripted_app import ScriptedApp, make_app, submit, wait_for_runs
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def with_keys(home: Path, **keys: str | list[str]) -> None:
     file.write_text(json.dumps({name.replace("_", "."): key for name, key in keys.items()}))
 
 
-def page(home: Path, *responses) -> StageApp:
+def page(home: Path, *responses) -> ScriptedApp:
     return make_app(home, *(responses or (say("x"),)))
 
 
@@ -78,7 +78,7 @@ async def test_the_way_to_the_end(home: Path) -> None:
     app = page(home, say("\n\n".join(f"line {number}" for number in range(80))), say("more"))
     async with app.run_test(size=(100, 20)) as pilot:
         await submit(app, pilot, "go")
-        await settled(app, pilot)
+        await wait_for_runs(app, pilot)
         app.transcript.keyboard.go_home()
         await pilot.pause()
         app.presenter.note("something new")

@@ -10,10 +10,10 @@ from app.providers.scripted import call, say
 from app.tui.keys.keymap import keys_of, read_keymap, textual_spelling
 from app.tui.register import COMMANDS as SLASH_COMMANDS
 from app.tui.register import PAGE_KEYS
-from tests.agent.stage import Gate
+from tests.agent.scripted_loop import BlockingTool
 from tests.support.sessions import waiting_texts
 from tests.tui.keys_pressed import PLACES, TABLE
-from tests.tui.stage import make_app, settled, submit
+from tests.tui.scripted_app import make_app, submit, wait_for_runs
 
 
 @pytest.fixture
@@ -83,7 +83,7 @@ async def test_a_key_of_ones_own_replaces_the_default(home: Path) -> None:
         await pilot.press("enter")
         assert app.editor.text == "one\n"
         await pilot.press("ctrl+s")
-        await settled(app, pilot)
+        await wait_for_runs(app, pilot)
 
 
 async def test_a_chord_is_two_keys_and_says_how_it_goes_on(home: Path) -> None:
@@ -91,7 +91,7 @@ async def test_a_chord_is_two_keys_and_says_how_it_goes_on(home: Path) -> None:
     app = make_app(home, say("done"))
     async with app.run_test(size=(100, 30)) as pilot:
         await submit(app, pilot, "hello")
-        await settled(app, pilot)
+        await wait_for_runs(app, pilot)
         await pilot.press("ctrl+x")
         await pilot.pause()
         assert "ctrl+x … · t" in app.screen_text
@@ -114,7 +114,7 @@ async def test_a_broken_file_is_named_and_the_defaults_stay(home: Path) -> None:
         await pilot.pause()
         assert "keybindings.json" in app.screen_text and "default keys stay" in app.screen_text
         await submit(app, pilot, "go")
-        await settled(app, pilot)
+        await wait_for_runs(app, pilot)
 
 
 def test_what_is_wrong_with_the_file_is_told_line_by_line(home: Path) -> None:
@@ -166,7 +166,7 @@ async def test_the_palette_does_what_is_chosen(home: Path) -> None:
 
 
 async def test_waiting_messages_are_reached_with_a_key(home: Path) -> None:
-    gate = Gate("gate")
+    gate = BlockingTool("gate")
     app = make_app(home, call("gate"), say("never"), tools=[gate.tool])
     async with app.run_test(size=(100, 30)) as pilot:
         await submit(app, pilot, "go")
@@ -185,7 +185,7 @@ async def test_waiting_messages_are_reached_with_a_key(home: Path) -> None:
         await pilot.pause()
         assert not app.editor.model.is_blank and app.editor.has_focus
         await pilot.press("ctrl+u", "escape")
-        await settled(app, pilot)
+        await wait_for_runs(app, pilot)
 
 
 @pytest.mark.parametrize("command", ["/model", "/tree", "/settings"])
@@ -193,7 +193,7 @@ async def test_a_screen_over_the_page_takes_the_keys_of_the_page_away(home: Path
     app = make_app(home, say("done"))
     async with app.run_test(size=(100, 30)) as pilot:
         await submit(app, pilot, "hello")
-        await settled(app, pilot)
+        await wait_for_runs(app, pilot)
         level = app.session.state.thinking
         await submit(app, pilot, command)
         await app.settling_until(pilot, lambda: len(app.screen_stack) == 2)

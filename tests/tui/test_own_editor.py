@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from app.providers.scripted import say
-from tests.tui.stage import make_app
+from tests.tui.scripted_app import make_app
 from tests.tui.test_extensions import gone, home, ready, submit, until
 
 __all__ = ["home"]

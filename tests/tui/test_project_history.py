@@ -11,8 +11,8 @@ from app.resources.paths import Paths
 from app.tui.prompt.project_history import ProjectHistory
 from app.values.content import Image
 from app.values.messages import UserMessage
-from tests.agent.stage import Gate
-from tests.tui.stage import make_app, settled, submit
+from tests.agent.scripted_loop import BlockingTool
+from tests.tui.scripted_app import make_app, submit, wait_for_runs
 
 PNG = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
@@ -28,7 +28,7 @@ async def test_prompts_of_earlier_sessions_are_one_up_away(home: Path) -> None:
     first = make_app(home, say("x"))
     async with first.run_test(size=(100, 30)) as pilot:
         await submit(first, pilot, "what is in the harbour?")
-        await settled(first, pilot)
+        await wait_for_runs(first, pilot)
     second = make_app(home, say("x"))
     async with second.run_test(size=(100, 30)) as pilot:
         await second.is_ready.wait()
@@ -53,7 +53,7 @@ async def test_prompts_of_another_project_are_not(home: Path) -> None:
     first = make_app(home, say("x"))
     async with first.run_test(size=(100, 30)) as pilot:
         await submit(first, pilot, "a prompt")
-        await settled(first, pilot)
+        await wait_for_runs(first, pilot)
     second = make_app(home, say("x"), project="elsewhere")
     async with second.run_test(size=(100, 30)) as pilot:
         await second.is_ready.wait()
@@ -85,7 +85,7 @@ async def test_an_older_draft_is_not_one_up_away_of_another(home: Path) -> None:
     talked = make_app(home, say("x"), options=kept)
     async with talked.run_test(size=(100, 30)) as pilot:
         await submit(talked, pilot, "hello")
-        await settled(talked, pilot)
+        await wait_for_runs(talked, pilot)
         talked.editor.set_text("what was being written")
         talked.prompt.unsent.save()
         talked.session.log.close()
@@ -111,7 +111,7 @@ async def test_an_image_that_was_dropped_is_sent_with_what_is_in_it(home: Path, 
             while not app.editor.attachments:
                 await pilot.pause()
         await pilot.press("enter")
-        await settled(app, pilot)
+        await wait_for_runs(app, pilot)
         message = next(one for one in app.session.messages if isinstance(one, UserMessage))
         images = [part for part in message.content if isinstance(part, Image)]
         assert [base64.b64decode(image.data) for image in images] == [PNG]
@@ -120,7 +120,7 @@ async def test_an_image_that_was_dropped_is_sent_with_what_is_in_it(home: Path, 
 async def test_a_queued_image_comes_back_as_a_chip(home: Path, tmp_path: Path) -> None:
     shot = tmp_path / "shot.png"
     shot.write_bytes(PNG)
-    gate = Gate("gate")
+    gate = BlockingTool("gate")
     app = make_app(home, call("gate"), say("never"), tools=[gate.tool])
     async with app.run_test(size=(100, 30)) as pilot:
         await submit(app, pilot, "go")
@@ -137,7 +137,7 @@ async def test_a_queued_image_comes_back_as_a_chip(home: Path, tmp_path: Path) -
         await pilot.press("alt+up")
         assert [image.data for image in app.editor.attachments] == [PNG]
         await pilot.press("ctrl+u", "escape")
-        await settled(app, pilot)
+        await wait_for_runs(app, pilot)
 
 
 def _dropped(path: str):

@@ -11,14 +11,14 @@ from app.providers.scripted import call, say
 from app.values.content import Text
 from app.values.messages import BashExecutionMessage, ToolResultMessage
 from tests.support.sizes import resize
-from tests.tui.stage import StageApp, make_app
+from tests.tui.scripted_app import ScriptedApp, make_app
 from widgets.emulator.terminal_view import TerminalScreen
 
 
 @asynccontextmanager
 async def running(
     tmp_path: Path, command: str, size: tuple[int, int] = (80, 24)
-) -> AsyncIterator[tuple[StageApp, Pilot]]:
+) -> AsyncIterator[tuple[ScriptedApp, Pilot]]:
     app = make_app(tmp_path, call("bash", command=command, pty=True), say("done"))
     async with app.run_test(size=size) as pilot:
         app.editor.set_text("go")
@@ -27,7 +27,7 @@ async def running(
         yield app, pilot
 
 
-async def shown(app: StageApp, pilot: Pilot, condition: "Callable[[], bool] | str") -> None:
+async def shown(app: ScriptedApp, pilot: Pilot, condition: "Callable[[], bool] | str") -> None:
     """Waits for what a program does, which tells nobody: looks at the screen after each time it was drawn."""
     is_there = condition if callable(condition) else lambda: condition in app.screen_text
     async with asyncio.timeout(20):
@@ -35,12 +35,12 @@ async def shown(app: StageApp, pilot: Pilot, condition: "Callable[[], bool] | st
             await pilot.pause(0.01)
 
 
-def result(app: StageApp) -> str:
+def result(app: ScriptedApp) -> str:
     found = [m for m in app.session.messages if isinstance(m, ToolResultMessage)]
     return "".join(block.text for block in found[-1].content if isinstance(block, Text))
 
 
-async def over(app: StageApp, pilot: Pilot) -> str:
+async def over(app: ScriptedApp, pilot: Pilot) -> str:
     await shown(app, pilot, lambda: app.settled_count == 1 and not isinstance(app.screen, TerminalScreen))
     assert app.editor.has_focus
     return result(app)

@@ -24,9 +24,9 @@ from app.tui.features.sessions.feature import RESUME, SESSIONS
 from app.tui.startup import StartOptions
 from app.values.content import Text
 from app.values.messages import AssistantMessage
-from tests.sessions.say import answer
-from tests.sessions.say import say as said
-from tests.tui.stage import StageApp, make_app
+from tests.sessions.make_entries import assistant_entry
+from tests.sessions.make_entries import user_entry as said
+from tests.tui.scripted_app import ScriptedApp, make_app
 from widgets.screens.dialogs import QuestionScreen
 
 
@@ -45,7 +45,7 @@ def a_session(home: Path, text: str, cwd: Path | None = None) -> Path:
     places = SessionPaths(own=paths.sessions_dir, cwd=paths.cwd)
     log = SessionLog.create(places.folder, cwd or paths.cwd)
     log.append(said(text))
-    log.append(answer(f"{text}, answered"))
+    log.append(assistant_entry(f"{text}, answered"))
     log.close()
     assert log.path is not None
     return log.path
@@ -66,9 +66,11 @@ def orphan(home: Path) -> Path:
     return a_session(home, "from a folder that is gone", home / "gone")
 
 
-def started(home: Path, *words: str) -> tuple[StageApp, AssembledSession]:
+def started(home: Path, *words: str) -> tuple[ScriptedApp, AssembledSession]:
     assembled = assemble_session(Options(session=words[0], offline=True), paths_of(home), {}, can_ask=True)
-    app = StageApp(assembled, opening=StartOptions(), home=home, css_path=sorted(styles_dir().glob("*.tcss")))
+    app = ScriptedApp(
+        assembled, opening=StartOptions(), home=home, css_path=sorted(styles_dir().glob("*.tcss"))
+    )
     app.animation_level = "none"
     app.note_events()
     return app, assembled
@@ -81,7 +83,7 @@ async def until(pilot: Pilot[int], is_so: Callable[[], bool]) -> None:
     await pilot.pause()
 
 
-async def asked(app: StageApp, pilot: Pilot[int]) -> None:
+async def asked(app: ScriptedApp, pilot: Pilot[int]) -> None:
     await until(pilot, lambda: isinstance(app.screen, QuestionScreen))
 
 

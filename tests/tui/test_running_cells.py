@@ -4,7 +4,7 @@ from pathlib import Path
 
 from app.providers.scripted import say
 from app.values.cells import CELL_ENTRY_TYPE
-from tests.tui.stage import make_app
+from tests.tui.scripted_app import make_app
 from widgets.transcript.blocks import CardState, CustomBlock, CustomKind
 
 

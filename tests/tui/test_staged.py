@@ -8,23 +8,23 @@ from app.assembly.options import Options
 from app.engine.files.pending_changes import RequestedChange
 from app.providers.scripted import Context, ScriptedAnswer, call, say
 from app.values.messages import CustomMessage
-from tests.tui.stage import StageApp, make_app, settled, submit
+from tests.tui.scripted_app import ScriptedApp, make_app, submit, wait_for_runs
 from tests.tui.test_approvals import wait
 
 REWRITE = call("ast_edit", rewrites=[{"pattern": "old($A)", "replacement": "new($A)"}])
 OPTIONS = Options(no_session=True, use_theme="bayou-dark", tools="+ast_edit", permissions="full")
 
 
-def staging_app(home: Path, *more: object) -> StageApp:
+def staging_app(home: Path, *more: object) -> ScriptedApp:
     app = make_app(home, REWRITE, say("Shall I?"), *more, options=OPTIONS)  # type: ignore[arg-type]
     (home / "project" / "a.py").write_text("old(1)\n")
     return app
 
 
-async def asked(app: StageApp, pilot: Pilot[int], count: int = 1) -> None:
+async def asked(app: ScriptedApp, pilot: Pilot[int], count: int = 1) -> None:
     await app.is_ready.wait()
     await submit(app, pilot, "go")
-    await settled(app, pilot, count)
+    await wait_for_runs(app, pilot, count)
     await app.settling_until(pilot, lambda: app.approval_bar.asked is not None)
     await pilot.pause()
 
@@ -66,7 +66,7 @@ async def test_alt_x_discards_it_with_the_words_in_the_editor(tmp_path: Path) ->
         await app.settling_until(pilot, lambda: ", discarded" in app.screen_text)
         assert app.editor.text == ""
         await submit(app, pilot, "and now?")
-        await settled(app, pilot, 2)
+        await wait_for_runs(app, pilot, 2)
     assert (tmp_path / "project" / "a.py").read_text() == "old(1)\n"
     assert any("The user discarded" in text and "not that one" in text for text in heard)
 
@@ -122,7 +122,7 @@ async def test_each_of_several_is_asked_about_once_and_not_while_the_agent_works
         await pilot.press("alt+a")
         await app.settling_until(pilot, lambda: "second" in getattr(app.approval_bar.asked, "text", ""))
         await submit(app, pilot, "go on")
-        await settled(app, pilot)
+        await wait_for_runs(app, pilot)
         await app.settling_until(pilot, lambda: app.approval_bar.asked is not None)
     assert seen == [True]
 

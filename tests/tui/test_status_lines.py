@@ -17,7 +17,7 @@ from app.tui.status.status_lines import git_state, read_status
 from app.values.events import MessageEnd, ProviderRequestPrepared, ProviderWaiting
 from app.values.messages import AssistantMessage
 from app.values.usage import Usage
-from tests.tui.stage import StageApp, make_app, settled, submit
+from tests.tui.scripted_app import ScriptedApp, make_app, submit, wait_for_runs
 from widgets.transcript.blocks import NoteKind
 
 
@@ -32,7 +32,7 @@ def wish(home: Path, key: str, value: object) -> None:
     set_value(file, key, value)
 
 
-def footer_line(app: StageApp) -> str:
+def footer_line(app: ScriptedApp) -> str:
     return app.screen_text.splitlines()[-1].strip()
 
 
@@ -49,7 +49,7 @@ async def test_the_footer_shows_what_is_wished_in_that_order(home: Path) -> None
     async with app.run_test(size=(100, 30)) as pilot:
         await submit(app, pilot, "/name My work")
         await submit(app, pilot, "go")
-        await settled(app, pilot)
+        await wait_for_runs(app, pilot)
         words = footer_line(app).split()
         assert words[:3] == ["My", "work", "~/project"]
         assert words[-1] == "script"
@@ -99,7 +99,7 @@ async def test_a_retry_is_counted_down_and_a_silence_told(home: Path) -> None:
         await submit(app, pilot, "go")
         await app.settling_until(pilot, lambda: "Retrying 1 of 3 in 2 s" in app.screen_text)
         app.session.retry_countdown.retry_now()
-        await settled(app, pilot)
+        await wait_for_runs(app, pilot)
         assert "Retrying" not in app.screen_text
         app.status.note(ProviderRequestPrepared(request_id="r", session_id="s", message_ids=()))
         app.status.note(ProviderWaiting(state="stalled", seconds=30))
@@ -115,7 +115,7 @@ async def test_jobs_are_seen_working_and_ended_from_their_panel(home: Path) -> N
     app = make_app(home, call("bash", command=command, background=True), say("ok"))
     async with app.run_test(size=(100, 30)) as pilot:
         await submit(app, pilot, "go")
-        await settled(app, pilot)
+        await wait_for_runs(app, pilot)
         assert "1 job" in footer_line(app)
         await submit(app, pilot, "/jobs")
         await app.settling_until(pilot, lambda: "begun" in app.screen_text)
@@ -135,7 +135,7 @@ async def test_a_tool_goes_to_the_background_with_ctrl_b(home: Path) -> None:
             while not app.session.state.running_jobs:
                 await pilot.press("ctrl+b")
                 await pilot.pause()
-        await settled(app, pilot)
+        await wait_for_runs(app, pilot)
         assert "1 job" in footer_line(app)
         await app.session.jobs.close()
 
@@ -151,7 +151,7 @@ async def test_what_is_left_on_the_terminal(
     app = make_app(home, say("The **answer**.\n\n- one"), options=Options(use_theme="bayou-dark"))
     async with app.run_test(size=(100, 30)) as pilot:
         await submit(app, pilot, "what is it?")
-        await settled(app, pilot)
+        await wait_for_runs(app, pilot)
     print_closing_message(app.assembled)
     left = capsys.readouterr().out
     assert told in left
@@ -163,7 +163,7 @@ async def test_a_session_file_is_copied_in_and_gone_on_with(home: Path) -> None:
     app = make_app(home, say("The answer."), say("more"), options=Options(use_theme="bayou-dark"))
     async with app.run_test(size=(100, 30)) as pilot:
         await submit(app, pilot, "what is it?")
-        await settled(app, pilot)
+        await wait_for_runs(app, pilot)
         first = app.session.log.path
         await submit(app, pilot, "/new")
         await app.settling_until(pilot, lambda: app.session.log.path != first)
@@ -180,7 +180,7 @@ async def test_thinking_is_one_line_or_all_of_it(home: Path) -> None:
     app = make_app(home, think("the tide is low") + say("Wait."))
     async with app.run_test(size=(100, 30)) as pilot:
         await submit(app, pilot, "go")
-        await settled(app, pilot)
+        await wait_for_runs(app, pilot)
         assert "the tide is low" in app.screen_text
         app.assembled.effective_settings.keep("hideThinkingBlock", True)
         await pilot.pause()
@@ -195,7 +195,7 @@ async def test_what_the_mouse_selects_is_copied_if_one_wishes(
         copied: list[str] = []
         monkeypatch.setattr(app.terminal.clipboard, "copy", lambda text, what: copied.append(text))
         await submit(app, pilot, "go")
-        await settled(app, pilot)
+        await wait_for_runs(app, pilot)
         row = next(y for y, line in enumerate(app.screen_text.splitlines()) if "harbour" in line)
         await pilot.click(offset=(5, row), times=2)
         await app.settling_until(pilot, lambda: copied == ["harbour"])
@@ -209,7 +209,7 @@ async def test_a_scroll_bar_can_be_done_without(home: Path) -> None:
     app = make_app(home, say("\n\n".join(f"line {n}" for n in range(60))))
     async with app.run_test(size=(60, 20)) as pilot:
         await submit(app, pilot, "go")
-        await settled(app, pilot)
+        await wait_for_runs(app, pilot)
         width = app.transcript.viewport.width
         app.assembled.effective_settings.keep("fullscreenScrollbar", "hidden")
         await app.settling_until(pilot, lambda: app.transcript.viewport.width == width + 1)

@@ -16,7 +16,14 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.hostile.staging import MODEL, called, model_at, settings, small_disk, spoken
+from tests.hostile.setups import (
+    MODEL,
+    answer_body,
+    small_disk,
+    tool_call_body,
+    use_model_at,
+    write_user_settings,
+)
 from tests.providers.loopback import Reply
 from tests.support.terminals import Terminal, terminal
 from tests.tui.situations import PAGE, SITUATIONS, Model, Situation, Stage, sleepers
@@ -31,7 +38,7 @@ MARK = "STARTED_BY_A_TEST"
 @pytest.fixture
 def model() -> Iterator[Model]:
     made = Model()
-    model_at(made.server)
+    use_model_at(made.server)
     yield made
     made.close()
 
@@ -126,7 +133,7 @@ def test_the_page_is_left_in_time_and_nothing_is_lost(
     name: str, way: str, project: Path, model: Model
 ) -> None:
     situation = SITUATIONS[name]
-    settings(permissions={"mode": "full"}, **situation.settings)
+    write_user_settings(permissions={"mode": "full"}, **situation.settings)
     more = situation.prepare(project)
     is_by_page = way in ("keys", "palette")
     mark = str(uuid.uuid4())
@@ -195,11 +202,11 @@ def test_a_session_on_a_full_disk_is_left_with_a_copy_elsewhere(
         terminal(project, *words, env={"TMPDIR": str(elsewhere)}) as shown,
     ):
         shown.until(PAGE)
-        model.server.reply(Reply(body=spoken("First.")))
+        model.server.reply(Reply(body=answer_body("First.")))
         shown.press("go\r")
         shown.until("First.")
         disk.fill()
-        model.server.reply(Reply(body=spoken("The tide is rising. " * 500)))
+        model.server.reply(Reply(body=answer_body("The tide is rising. " * 500)))
         shown.press("on\r")
         shown.until("is full")
         leave(shown, way)
@@ -212,7 +219,7 @@ def test_a_session_on_a_full_disk_is_left_with_a_copy_elsewhere(
 
 def test_a_very_large_answer_is_left_by_its_end(project: Path, model: Model) -> None:
     """To lay out all of it took seconds in which the terminal seemed to hang."""
-    model.server.reply(Reply(body=spoken("**bold** words.\n\n" * 30_000 + "afloat at last")))
+    model.server.reply(Reply(body=answer_body("**bold** words.\n\n" * 30_000 + "afloat at last")))
     with terminal(project, *MODEL) as shown:
         shown.until(PAGE)
         shown.press("go\r")
@@ -249,7 +256,7 @@ def test_an_extension_that_never_ends_does_not_keep_the_page(
         "    async def end(payload, context):\n"
         f"        pathlib.Path({str(tmp_path / 'begun')!r}).touch()\n        {HANGS[hang].lstrip()}\n"
     )
-    model.server.reply(Reply(body=spoken("All done.")))
+    model.server.reply(Reply(body=answer_body("All done.")))
     with terminal(project, *MODEL, "-e", str(extension)) as shown:
         shown.until(PAGE)
         shown.press("go\r")
@@ -269,7 +276,7 @@ def test_a_signal_ends_it_also_while_the_event_loop_hangs(
         "    async def gate(event, context):\n"
         f"        pathlib.Path({str(tmp_path / 'begun')!r}).touch()\n        time.sleep(74231)\n"
     )
-    model.server.reply(Reply(body=called("bash", command="true")))
+    model.server.reply(Reply(body=tool_call_body("bash", command="true")))
     with terminal(project, *MODEL, "-e", str(extension)) as shown:
         shown.until(PAGE)
         shown.press("go\r")

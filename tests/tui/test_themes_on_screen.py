@@ -9,7 +9,7 @@ from app.assembly.options import Options, UsageError
 from app.assembly.session_builder import assemble_session
 from app.providers.scripted import say
 from app.resources.paths import Paths
-from tests.tui.stage import make_app, submit
+from tests.tui.scripted_app import make_app, submit
 
 OWN = {"accent": "#ff0000", "success": "#00ff00", "error": "#ff8888", "warning": "#ffff00"}
 

@@ -11,9 +11,8 @@ from app.values.diagnostics import Diagnostic
 from app.values.events import JobChanged, MessageEnd
 from app.values.messages import CustomMessage
 from app.values.wire import to_wire
-from tests.agent.stage import echo
-from tests.tui.stage import make_app
-from tests.tui.test_app import settled, submit
+from tests.agent.scripted_loop import echo
+from tests.tui.scripted_app import make_app, submit, wait_for_runs
 from tools.results import Card, TextBlock
 from widgets.transcript.blocks import CardBlock, CardState, CustomBlock
 
@@ -28,7 +27,7 @@ async def test_ctrl_f_searches_with_every_key_and_n_goes_on(home: Path) -> None:
     async with app.run_test(size=(90, 24)) as pilot:
         app.editor.set_text("a draft")
         await submit(app, pilot, "go")
-        await settled(app, pilot)
+        await wait_for_runs(app, pilot)
         app.editor.set_text("a draft")
         await pilot.press("ctrl+f", *"Paragraph 1")
         assert "1 of 11" in app.screen_text
@@ -51,7 +50,7 @@ async def test_escape_in_the_search_gives_the_place_and_the_draft_back(home: Pat
     app = make_app(home, say("\n\n".join(f"Paragraph {number}" for number in range(60))))
     async with app.run_test(size=(90, 24)) as pilot:
         await submit(app, pilot, "go")
-        await settled(app, pilot)
+        await wait_for_runs(app, pilot)
         await pilot.press("ctrl+f", *"graph 7")
         assert not app.transcript.viewport.is_following
         await pilot.press("x")
@@ -66,11 +65,11 @@ async def test_a_failure_names_the_key_that_tries_again(home: Path) -> None:
     app = make_app(home, fail("no such model", status=404), say("better"))
     async with app.run_test(size=(90, 24)) as pilot:
         await submit(app, pilot, "go")
-        await settled(app, pilot)
+        await wait_for_runs(app, pilot)
         assert "✗" in app.screen_text
         assert "↻ alt+r tries again" in app.screen_text
         await pilot.press("alt+r")
-        await settled(app, pilot, 2)
+        await wait_for_runs(app, pilot, 2)
         assert "better" in app.screen_text
 
 
@@ -81,13 +80,13 @@ async def test_who_stops_the_wait_for_another_try_reads_what_went_wrong_and_can_
         await app.settling_until(pilot, lambda: "Trying again: 1 of 3" in app.screen_text)
         app.presenter.show_all()  # as a change of the theme would
         await pilot.press("escape")
-        await settled(app, pilot)
+        await wait_for_runs(app, pilot)
         assert "✗ overloaded" in app.screen_text
         assert app.screen_text.count("tries again") == 1
         assert "without success" not in app.screen_text
         assert "Trying again" not in app.screen_text
         await pilot.press("alt+r")
-        await settled(app, pilot, 2)
+        await wait_for_runs(app, pilot, 2)
         assert "better" in app.screen_text
         assert "overloaded" not in app.screen_text
 
@@ -99,10 +98,10 @@ async def test_how_often_it_was_tried_goes_with_the_failure(home: Path) -> None:
         await submit(app, pilot, "go")
         await app.settling_until(pilot, lambda: "Trying again: 1 of 1" in app.screen_text)
         app.session.retry_countdown.retry_now()
-        await settled(app, pilot)
+        await wait_for_runs(app, pilot)
         assert "It was tried again once, without success." in app.screen_text
         await pilot.press("alt+r")
-        await settled(app, pilot, 2)
+        await wait_for_runs(app, pilot, 2)
         assert "without success" not in app.screen_text
 
 
@@ -110,7 +109,7 @@ async def test_at_the_blocks_the_border_says_what_the_keys_do(home: Path) -> Non
     app = make_app(home, say("An answer."))
     async with app.run_test(size=(90, 24)) as pilot:
         await submit(app, pilot, "go")
-        await settled(app, pilot)
+        await wait_for_runs(app, pilot)
         await pilot.press("f6")
         await app.settling_until(pilot, lambda: "y copy · o open · enter whole" in app.screen_text)
         await pilot.press("escape")
@@ -123,14 +122,14 @@ async def test_only_the_last_answer_is_offered_to_be_tried_again(home: Path) -> 
     app = make_app(home, *fails, say("fine"), say("fails at last", error="no"))
     async with app.run_test(size=(100, 40)) as pilot:
         await submit(app, pilot, "first")
-        await settled(app, pilot)
+        await wait_for_runs(app, pilot)
         assert app.screen_text.count("tries again") == 1
         await pilot.press("alt+r")
-        await settled(app, pilot, 2)
+        await wait_for_runs(app, pilot, 2)
         assert app.screen_text.count("tries again") == 1
         assert "⊘ aborted" in app.screen_text
         await submit(app, pilot, "second")
-        await settled(app, pilot, 3)
+        await wait_for_runs(app, pilot, 3)
         assert "tries again" not in app.screen_text
         assert "the key is wrong" in app.screen_text
         live = app.screen_text
@@ -138,7 +137,7 @@ async def test_only_the_last_answer_is_offered_to_be_tried_again(home: Path) -> 
         await pilot.pause()
         assert app.screen_text == live
         await submit(app, pilot, "third")
-        await settled(app, pilot, 4)
+        await wait_for_runs(app, pilot, 4)
         assert app.screen_text.count("tries again") == 1
 
 
@@ -212,7 +211,7 @@ async def test_without_colours_what_has_to_be_seen_is_reversed(
     app = make_app(home, say("# Title\n\n`code` and words\n\n```py\nx = 1\n```"), theme=theme)
     async with app.run_test(size=(90, 24)) as pilot:
         await submit(app, pilot, "go")
-        await settled(app, pilot)
+        await wait_for_runs(app, pilot)
         app.transcript.finder.search("words")
         await pilot.pause()
         cells = [
@@ -251,7 +250,7 @@ async def test_ctrl_o_goes_from_lines_to_previews_to_all_and_all_is_paged(home: 
     app = make_app(home, call("echo", text=thousand), say("done"), tools=[echo()])
     async with app.run_test(size=(80, 30)) as pilot:
         await submit(app, pilot, "go")
-        await settled(app, pilot)
+        await wait_for_runs(app, pilot)
         transcript = app.transcript
         height = transcript.virtual_size.height
         assert "line 1" not in app.screen_text, "closed"
@@ -275,7 +274,7 @@ async def test_the_last_lines_of_a_successful_command_are_on_the_page(tmp_path: 
     async with app.run_test(size=(80, 24)) as pilot:
         await app.is_ready.wait()
         await submit(app, pilot, "test it")
-        await settled(app, pilot)
+        await wait_for_runs(app, pilot)
         rows = [row.strip() for row in app.screen_text.splitlines()]
         at = rows.index("│ No module named pytest")
         assert rows[at - 2 : at] == ["│ 19", "│ 20"] and rows[at - 3].startswith("✓ bash seq 20")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.terminals import Terminal, terminal
-from tests.tui.typist import LAST
+from tests.tui.flooded_app import LAST
 from widgets.status.approval import HOLD_SECONDS
 
 LETTERS = "etaoin shrdlu aaaa xxxx wwww vvvv yyyy 0123456789"
@@ -24,7 +24,7 @@ FLOODS = [(120, 12), *([(10_000, 60)] if os.environ.get("BAYOU_LONG") else [])]
 def test_no_typing_answers_a_question(tmp_path: Path, count: int, long: int) -> None:
     file = tmp_path / "told.json"
     words = [str(tmp_path / "home"), str(count), str(long), str(file)]
-    program = f"from tests.tui.typist import main; main(*{words!r})"
+    program = f"from tests.tui.flooded_app import main; main(*{words!r})"
     root = Path(__file__).parents[2]
     with terminal(root, program=program, size=(80, 24)) as page:
         page.until("Run this command?")

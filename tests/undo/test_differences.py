@@ -10,18 +10,18 @@ from app.undo.change_lists import DifferenceBuilder, Differences, NoSuchPrompt
 from app.undo.change_records import FILES_ENTRY_TYPE, Change, FileImage, FilesData, UnheldFile, as_data
 from app.undo.file_history import changing_prompts, count_changes
 from app.values.entries import CustomEntry
-from tests.undo.stage import Stage
+from tests.undo.undo_session import UndoSession
 
 GIT = shutil.which("git")
 needs_git = pytest.mark.skipif(GIT is None, reason="git is not installed")
 
 
 @pytest.fixture
-def stage(tmp_path: Path) -> Stage:
-    return Stage(tmp_path)
+def stage(tmp_path: Path) -> UndoSession:
+    return UndoSession(tmp_path)
 
 
-def differing(stage: Stage) -> DifferenceBuilder:
+def differing(stage: UndoSession) -> DifferenceBuilder:
     return DifferenceBuilder(stage.log, stage.recorder)
 
 
@@ -29,7 +29,7 @@ def told(found: Differences) -> dict[str, tuple[str, int, int]]:
     return {file.path: (file.deed, file.added, file.removed) for file in found.files}
 
 
-def test_a_session_is_told_from_before_everything_to_what_it_left(stage: Stage) -> None:
+def test_a_session_is_told_from_before_everything_to_what_it_left(stage: UndoSession) -> None:
     stage.prompt("make")
     stage.record(stage.write("a", "1\n2\n3\n"), stage.write("b", "b\n"))
     stage.prompt("change")
@@ -44,7 +44,7 @@ def test_a_session_is_told_from_before_everything_to_what_it_left(stage: Stage) 
     )
 
 
-def test_what_was_taken_back_is_no_change_any_more_but_the_prompt_did_it(stage: Stage) -> None:
+def test_what_was_taken_back_is_no_change_any_more_but_the_prompt_did_it(stage: UndoSession) -> None:
     stage.prompt("make")
     stage.record(stage.write("a", "1\n"))
     stage.prompt("change")
@@ -56,7 +56,7 @@ def test_what_was_taken_back_is_no_change_any_more_but_the_prompt_did_it(stage: 
     assert differing(stage).of_session().files == ()
 
 
-def test_each_prompt_that_changed_files_and_its_neighbours(stage: Stage) -> None:
+def test_each_prompt_that_changed_files_and_its_neighbours(stage: UndoSession) -> None:
     first = stage.prompt("make")
     stage.record(stage.write("a", "1\n"))
     stage.prompt("ask something")
@@ -70,14 +70,14 @@ def test_each_prompt_that_changed_files_and_its_neighbours(stage: Stage) -> None
         differing(stage).of_prompt("nobody")
 
 
-def test_a_session_that_changed_nothing(stage: Stage) -> None:
+def test_a_session_that_changed_nothing(stage: UndoSession) -> None:
     assert differing(stage).of_session().files == ()
     assert differing(stage).of_prompt().files == ()
     stage.prompt("hello")
     assert differing(stage).of_prompt().patches() == ("", ())
 
 
-def test_who_else_changed_a_file_is_said(stage: Stage) -> None:
+def test_who_else_changed_a_file_is_said(stage: UndoSession) -> None:
     stage.prompt("make")
     stage.record(stage.write("a", "1\n"), stage.write("b", "1\n"))
     (stage.root / "a").write_text("1\nmine\n")
@@ -88,7 +88,7 @@ def test_who_else_changed_a_file_is_said(stage: Stage) -> None:
     assert found == {"a": "it was changed outside the session in between", "b": "you changed it since"}
 
 
-def test_what_is_not_held_is_named_and_the_rest_is_there(stage: Stage) -> None:
+def test_what_is_not_held_is_named_and_the_rest_is_there(stage: UndoSession) -> None:
     stage.prompt("make")
     stage.record(stage.write("kept", "k\n"), stage.write("gone", "g\n"))
     data = FilesData(call_id="c", tool="bash", uncovered=(UnheldFile(path="build/", why="ignored"),))
@@ -124,7 +124,7 @@ KINDS = {
     "name", ["plain.txt", "with blank", 'quote".txt', "naïve ☃.txt", "tab\tand\nline", "sub/d.x"]
 )
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_patch_does_what_was_done(stage: Stage, kind: str, name: str) -> None:
+def test_a_patch_does_what_was_done(stage: UndoSession, kind: str, name: str) -> None:
     before, after = KINDS[kind]
     stage.prompt("begin")
     if before is not None:
@@ -146,7 +146,7 @@ def test_a_patch_does_what_was_done(stage: Stage, kind: str, name: str) -> None:
 
 
 @needs_git
-def test_modes_links_and_what_became_the_other_can_be_applied(stage: Stage) -> None:
+def test_modes_links_and_what_became_the_other_can_be_applied(stage: UndoSession) -> None:
     stage.prompt("begin")
     stage.record(stage.write("run", "x\n"), stage.write("file", "f\n"), stage.write("other", "o\n"))
     stage.prompt("go on")
@@ -183,7 +183,7 @@ def _hash(text: str) -> str:
     return hash_of(text.encode())
 
 
-def test_what_is_no_text_says_so(stage: Stage) -> None:
+def test_what_is_no_text_says_so(stage: UndoSession) -> None:
     stage.prompt("make")
     stage.record(stage.write("a.png", b"\x89PNG\0" * 300), stage.write("big.txt", "x" * (2 << 20)))
     found = differing(stage).of_prompt()
@@ -192,7 +192,7 @@ def test_what_is_no_text_says_so(stage: Stage) -> None:
     assert found.patches()[1] == ("a.png (no text: 1.5 kB)", "big.txt (larger than 1 MB)")
 
 
-def test_the_line_that_changed_first(stage: Stage) -> None:
+def test_the_line_that_changed_first(stage: UndoSession) -> None:
     lines = [f"{number}\n" for number in range(1, 41)]
     stage.prompt("make")
     stage.record(stage.write("a", "".join(lines)))
@@ -202,7 +202,7 @@ def test_the_line_that_changed_first(stage: Stage) -> None:
     assert differing(stage).of_prompt().patch("a").first_line == 30
 
 
-def test_figures_are_those_of_the_entries(stage: Stage) -> None:
+def test_figures_are_those_of_the_entries(stage: UndoSession) -> None:
     assert count_changes([]).files == 0
     stage.prompt("make")
 

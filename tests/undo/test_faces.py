@@ -15,7 +15,7 @@ from app.sessions.session_log import SessionLog
 from app.undo.change_records import restored_of
 from app.values.content import ToolCall
 from bayou.client import RpcClient, RpcError
-from tests.compaction.stage import Scene
+from tests.compaction.project_session import ProjectSession
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parents[2]
 class Told:
     """A project whose session has changed it twice, and is closed."""
 
-    def __init__(self, scene: Scene, session: Path) -> None:
+    def __init__(self, scene: ProjectSession, session: Path) -> None:
         self.scene = scene
         self.session = session
 
@@ -53,7 +53,7 @@ class Told:
 
 @pytest.fixture
 async def told(tmp_path: Path) -> AsyncIterator[Told]:
-    scene = await Scene(tmp_path).open()
+    scene = await ProjectSession(tmp_path).open()
     for number, text in enumerate(("one\n", "two\n")):
         calls = [("write", {"path": "a.txt", "content": text})]
         calls += [("bash", {"command": "echo made > by-bash.txt"})] if number else []

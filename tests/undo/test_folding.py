@@ -16,8 +16,8 @@ from app.undo.disk_files import names_differing_in_case, real_spelling
 from app.undo.session_undo import SessionRestores
 from app.values.entries import CustomEntry
 from tests.undo.machine import World
-from tests.undo.stage import Stage
 from tests.undo.test_footprints import needs_git
+from tests.undo.undo_session import UndoSession
 
 NAMED = os.environ.get("BAYOU_FOLDING_FOLDER")
 
@@ -48,7 +48,7 @@ def test_where_case_counts_names_are_what_they_are(tmp_path: Path) -> None:
 
 
 def test_a_file_made_anew_by_another_spelling_goes_back(folder: Path) -> None:
-    stage = Stage(folder)
+    stage = UndoSession(folder)
     stage.prompt("one")
     stage.record(stage.write("Name", "text\n"))
     stage.prompt("two")
@@ -60,7 +60,7 @@ def test_a_file_made_anew_by_another_spelling_goes_back(folder: Path) -> None:
 
 
 def test_a_restore_that_ended_before_it_began_has_done_nothing(folder: Path) -> None:
-    stage = Stage(folder)
+    stage = UndoSession(folder)
     stage.prompt("one")
     stage.record(stage.write("Name", "text\n"))
     stage.prompt("two")

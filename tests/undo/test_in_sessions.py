@@ -29,14 +29,14 @@ from app.values.entries import CustomEntry, CustomMessageEntry
 from app.values.events import EntryAppended, FileChanged
 from app.values.messages import ToolResultMessage
 from app.values.user_errors import UserError
-from tests.compaction.stage import Scene
+from tests.compaction.project_session import ProjectSession
 from tests.undo.test_footprints import git, needs_git
 
 
 class Page:
     """A project, and a session in it that calls what it is told to."""
 
-    def __init__(self, scene: Scene) -> None:
+    def __init__(self, scene: ProjectSession) -> None:
         self.scene = scene
         self.session = scene.session
         self.events: list[Any] = []
@@ -81,7 +81,7 @@ def bash(command: str, number: int = 1, **more: Any) -> ToolCall:
 
 @pytest.fixture
 async def page(tmp_path: Path) -> AsyncIterator[Page]:
-    scene = await Scene(tmp_path).open()
+    scene = await ProjectSession(tmp_path).open()
     made = Page(scene)
     yield made
     await scene.session.close()

@@ -102,9 +102,9 @@ def contents(project: Path) -> dict[str, bytes]:
 @pytest.mark.parametrize("done", [0, 1, 3])
 def test_a_restore_that_was_interrupted_is_finished_or_taken_back(tmp_path: Path, done: int) -> None:
     from app.undo.restore_steps import run_steps
-    from tests.undo.stage import Stage
+    from tests.undo.undo_session import UndoSession
 
-    stage = Stage(tmp_path)
+    stage = UndoSession(tmp_path)
     stage.prompt("one")
     stage.record(*(stage.write(name, "one") for name in "abc"))
     stage.prompt("two")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.undo.stage import Stage
+from tests.undo.undo_session import UndoSession
 
 NOBODY = 65534
 
@@ -48,7 +48,7 @@ def ordinarily(work: Callable[[], None]) -> None:
 
 def test_folders_that_take_nothing(folder: Path) -> None:
     def work() -> None:
-        stage = Stage(folder)
+        stage = UndoSession(folder)
         stage.prompt("one")
         stage.record(
             *(stage.write(f"locked/{name}", "1") for name in ("changed", "gone")), stage.write("free", "1")
@@ -74,7 +74,7 @@ def test_folders_that_take_nothing(folder: Path) -> None:
 
 def test_files_that_cannot_be_read_or_written(folder: Path) -> None:
     def work() -> None:
-        stage = Stage(folder)
+        stage = UndoSession(folder)
         stage.prompt("one")
         stage.record(stage.write("closed", "1"), stage.write("read-only", "1", mode=0o444))
         stage.prompt("two")
@@ -100,7 +100,7 @@ def test_what_belongs_to_somebody_else(folder: Path) -> None:
     (folder / "project" / "theirs").chmod(0o666)
 
     def work() -> None:
-        stage = Stage(folder)
+        stage = UndoSession(folder)
         stage.prompt("one")
         before = stage.write("mine", "1")
         stage.record(before)

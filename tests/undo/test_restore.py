@@ -11,22 +11,22 @@ from app.undo.patches import three_way_merge
 from app.undo.session_undo import NothingToRestore
 from app.values.entries import CustomEntry
 from app.values.user_errors import UserError
-from tests.undo.stage import Stage
+from tests.undo.undo_session import UndoSession
 
 
 @pytest.fixture
-def stage(tmp_path: Path) -> Stage:
-    return Stage(tmp_path)
+def stage(tmp_path: Path) -> UndoSession:
+    return UndoSession(tmp_path)
 
 
-def two_prompts(stage: Stage) -> None:
+def two_prompts(stage: UndoSession) -> None:
     stage.prompt("first")
     stage.record(stage.write("a.txt", "one\n"))
     stage.prompt("second")
     stage.record(stage.write("a.txt", "two\n"), stage.write("b.txt", "new\n"))
 
 
-def test_undo_takes_the_last_prompt_back_and_the_next_one_the_prompt_before(stage: Stage) -> None:
+def test_undo_takes_the_last_prompt_back_and_the_next_one_the_prompt_before(stage: UndoSession) -> None:
     two_prompts(stage)
     plan = stage.undo()
     assert plan.target.title == "second"
@@ -42,7 +42,7 @@ def test_undo_takes_the_last_prompt_back_and_the_next_one_the_prompt_before(stag
         stage.undo()
 
 
-def test_redo_takes_restores_back_one_after_the_other(stage: Stage) -> None:
+def test_redo_takes_restores_back_one_after_the_other(stage: UndoSession) -> None:
     two_prompts(stage)
     after = stage.write("a.txt", "two\n", mode=0o755)
     stage.record(after)
@@ -59,7 +59,7 @@ def test_redo_takes_restores_back_one_after_the_other(stage: Stage) -> None:
     assert stage.files() == {"a.txt": "one\n"}
 
 
-def test_undo_of_two_prompts_at_once(stage: Stage) -> None:
+def test_undo_of_two_prompts_at_once(stage: UndoSession) -> None:
     two_prompts(stage)
     stage.restore(stage.undo(2))
     assert stage.files() == {}
@@ -67,13 +67,13 @@ def test_undo_of_two_prompts_at_once(stage: Stage) -> None:
     assert stage.files() == {"a.txt": "two\n", "b.txt": "new\n"}
 
 
-def test_a_prompt_that_changed_nothing_is_passed_over(stage: Stage) -> None:
+def test_a_prompt_that_changed_nothing_is_passed_over(stage: UndoSession) -> None:
     two_prompts(stage)
     stage.prompt("thanks")
     assert stage.undo().target.title == "second"
 
 
-def test_sideways_takes_one_branch_back_and_does_the_other(stage: Stage) -> None:
+def test_sideways_takes_one_branch_back_and_does_the_other(stage: UndoSession) -> None:
     stage.prompt("base")
     base = stage.record(stage.write("shared", "base\n"))
     left = stage.record(stage.write("shared", "left\n"), stage.write("only-left", "l\n"))
@@ -85,7 +85,7 @@ def test_sideways_takes_one_branch_back_and_does_the_other(stage: Stage) -> None
     assert stage.files() == {"shared": "left\n", "only-left": "l\n"}
 
 
-def test_what_a_person_changed_since_is_kept_unless_chosen(stage: Stage) -> None:
+def test_what_a_person_changed_since_is_kept_unless_chosen(stage: UndoSession) -> None:
     stage.prompt("do")
     stage.record(stage.write("a", "1\n2\n3\n4\n5\n"))
     stage.prompt("again")
@@ -110,7 +110,7 @@ def test_what_a_person_changed_since_is_kept_unless_chosen(stage: Stage) -> None
     assert stage.files() == {"a": "1\n2\n3\n4\n5\n"}
 
 
-def test_what_a_person_changed_between_two_changes_is_a_conflict_too(stage: Stage) -> None:
+def test_what_a_person_changed_between_two_changes_is_a_conflict_too(stage: UndoSession) -> None:
     stage.prompt("do")
     stage.record(stage.write("a", "1\n\n2\n\n3\n"))
     stage.prompt("again")
@@ -125,7 +125,7 @@ def test_what_a_person_changed_between_two_changes_is_a_conflict_too(stage: Stag
     assert stage.files() == {"a": "1\n\nmine\n\n3\n"}
 
 
-def test_a_file_that_changes_behind_the_plan_is_left_alone(stage: Stage) -> None:
+def test_a_file_that_changes_behind_the_plan_is_left_alone(stage: UndoSession) -> None:
     two_prompts(stage)
     plan = stage.undo()
     (stage.root / "a.txt").write_text("mine")
@@ -134,7 +134,7 @@ def test_a_file_that_changes_behind_the_plan_is_left_alone(stage: Stage) -> None
     assert stage.files() == {"a.txt": "mine"}
 
 
-def test_links_are_put_back_and_never_followed(stage: Stage, tmp_path: Path) -> None:
+def test_links_are_put_back_and_never_followed(stage: UndoSession, tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "file").write_text("theirs")
@@ -153,7 +153,7 @@ def test_links_are_put_back_and_never_followed(stage: Stage, tmp_path: Path) -> 
     assert (outside / "file").read_text() == "theirs"
 
 
-def test_a_file_comes_back_where_a_folder_is_going_forward_too(stage: Stage) -> None:
+def test_a_file_comes_back_where_a_folder_is_going_forward_too(stage: UndoSession) -> None:
     stage.prompt("make")
     stage.record(stage.write("a", "a file"))
     first = stage.prompt("a folder")
@@ -168,7 +168,7 @@ def test_a_file_comes_back_where_a_folder_is_going_forward_too(stage: Stage) -> 
     assert stage.files() == {"a": "a file"}
 
 
-def test_a_file_with_two_names_stays_one_file(stage: Stage) -> None:
+def test_a_file_with_two_names_stays_one_file(stage: UndoSession) -> None:
     stage.prompt("do")
     stage.write_through("a", "old")
     os.link(stage.root / "a", stage.root / "b")
@@ -183,7 +183,7 @@ def test_a_file_with_two_names_stays_one_file(stage: Stage) -> None:
     assert stage.files() == {"a": "new", "b": "new"}
 
 
-def test_a_name_outside_of_the_folder_goes_back_with_its_file(stage: Stage, tmp_path: Path) -> None:
+def test_a_name_outside_of_the_folder_goes_back_with_its_file(stage: UndoSession, tmp_path: Path) -> None:
     stage.prompt("do")
     stage.write_through("a", "old")
     os.link(stage.root / "a", tmp_path / "elsewhere")
@@ -193,7 +193,7 @@ def test_a_name_outside_of_the_folder_goes_back_with_its_file(stage: Stage, tmp_
     assert (tmp_path / "elsewhere").read_text() == "old"
 
 
-def test_of_two_names_one_may_stay_as_it_is(stage: Stage) -> None:
+def test_of_two_names_one_may_stay_as_it_is(stage: UndoSession) -> None:
     stage.prompt("do")
     stage.write_through("a", "old")
     os.link(stage.root / "a", stage.root / "b")
@@ -203,7 +203,7 @@ def test_of_two_names_one_may_stay_as_it_is(stage: Stage) -> None:
     assert stage.files() == {"a": "old", "b": "new"}
 
 
-def test_names_that_were_given_to_one_file_are_two_files_again(stage: Stage) -> None:
+def test_names_that_were_given_to_one_file_are_two_files_again(stage: UndoSession) -> None:
     stage.prompt("do")
     stage.write_through("a", "")
     before = stage.prompt("link")
@@ -220,7 +220,7 @@ def test_names_that_were_given_to_one_file_are_two_files_again(stage: Stage) -> 
     assert stage.files() == {"a": "one", "b": "one"}
 
 
-def test_a_name_that_a_command_gave_to_another_file_leaves_that_one_alone(stage: Stage) -> None:
+def test_a_name_that_a_command_gave_to_another_file_leaves_that_one_alone(stage: UndoSession) -> None:
     stage.prompt("do")
     stage.record(stage.write("a", "a"), stage.write("b", "b"))
     stage.prompt("ln")
@@ -233,7 +233,7 @@ def test_a_name_that_a_command_gave_to_another_file_leaves_that_one_alone(stage:
     assert stage.files() == {"a": "a", "b": "b"}
 
 
-def test_only_the_mode(stage: Stage) -> None:
+def test_only_the_mode(stage: UndoSession) -> None:
     stage.prompt("do")
     stage.record(stage.write("run", "x", mode=0o644))
     stage.prompt("chmod")
@@ -246,7 +246,7 @@ def test_only_the_mode(stage: Stage) -> None:
     assert (now.st_mode & 0o777, now.st_ino, now.st_mtime_ns) == (0o644, before.st_ino, before.st_mtime_ns)
 
 
-def test_a_crafted_mode_gives_a_file_no_rights_of_its_owner(stage: Stage) -> None:
+def test_a_crafted_mode_gives_a_file_no_rights_of_its_owner(stage: UndoSession) -> None:
     stage.prompt("do")
     stage.record(stage.write("run", "x"))
     stage.prompt("change")
@@ -259,7 +259,7 @@ def test_a_crafted_mode_gives_a_file_no_rights_of_its_owner(stage: Stage) -> Non
     assert (stage.root / "run").stat().st_mode & 0o7777 == 0o777
 
 
-def test_missing_and_damaged_contents_are_named_and_the_rest_is_restored(stage: Stage) -> None:
+def test_missing_and_damaged_contents_are_named_and_the_rest_is_restored(stage: UndoSession) -> None:
     stage.prompt("do")
     stage.record(stage.write("a", "a" * 9), stage.write("b", "b" * 9), stage.write("c", "c" * 9))
     stage.prompt("change")
@@ -277,7 +277,7 @@ def test_missing_and_damaged_contents_are_named_and_the_rest_is_restored(stage: 
     assert stage.files() == {"a": "x", "b": "x", "c": "c" * 9}
 
 
-def test_names_that_are_no_text(stage: Stage) -> None:
+def test_names_that_are_no_text(stage: UndoSession) -> None:
     name = os.fsdecode(b"caf\xe9\n.txt")
     stage.prompt("do")
     stage.record(stage.write(name, "one"))
@@ -289,7 +289,7 @@ def test_names_that_are_no_text(stage: Stage) -> None:
     assert (stage.root / name).read_text() == "one"
 
 
-def test_a_file_that_became_a_folder_comes_back_where_the_folder_goes(stage: Stage) -> None:
+def test_a_file_that_became_a_folder_comes_back_where_the_folder_goes(stage: UndoSession) -> None:
     stage.prompt("do")
     stage.record(stage.write("a", "1"), stage.write("b", "1"))
     stage.prompt("change")
@@ -305,7 +305,7 @@ def test_a_file_that_became_a_folder_comes_back_where_the_folder_goes(stage: Sta
     assert stage.files() == {"a": "1", "b/mine": "m"}
 
 
-def test_what_is_not_known_in_between_is_a_conflict(stage: Stage) -> None:
+def test_what_is_not_known_in_between_is_a_conflict(stage: UndoSession) -> None:
     stage.prompt("do")
     stage.record(stage.write("a", "1"))
     first = stage.log.leaf_id
@@ -323,7 +323,7 @@ def test_what_is_not_known_in_between_is_a_conflict(stage: Stage) -> None:
     assert stage.files() == {"a": "2"}
 
 
-def test_what_became_too_large_is_left_alone(stage: Stage) -> None:
+def test_what_became_too_large_is_left_alone(stage: UndoSession) -> None:
     stage.prompt("do")
     stage.record(stage.write("a", "1"))
     with (stage.root / "a").open("r+b") as file:
@@ -332,7 +332,7 @@ def test_what_became_too_large_is_left_alone(stage: Stage) -> None:
     assert (row.state, row.why) == ("refused", "is larger than 32 MB")
 
 
-def test_what_has_become_a_folder_or_a_pipe_is_left_alone(stage: Stage) -> None:
+def test_what_has_become_a_folder_or_a_pipe_is_left_alone(stage: UndoSession) -> None:
     stage.prompt("do")
     stage.record(stage.write("a", "1"), stage.write("b", "1"))
     stage.prompt("change")
@@ -364,7 +364,7 @@ def test_merging_lines(mine: str, other: str, together: str | None) -> None:
 
 
 def test_a_file_outside_goes_back_only_if_a_session_here_changed_it(tmp_path: Path) -> None:
-    stage = Stage(tmp_path)
+    stage = UndoSession(tmp_path)
     changed, crafted = (Path(os.path.realpath(tmp_path)) / name for name in ("changed", "crafted"))
     for path in (changed, crafted):
         path.write_text("before\n")
@@ -378,7 +378,7 @@ def test_a_file_outside_goes_back_only_if_a_session_here_changed_it(tmp_path: Pa
 
 
 def test_a_file_that_runs_later_goes_back_only_if_a_session_here_changed_it(tmp_path: Path) -> None:
-    stage = Stage(tmp_path)
+    stage = UndoSession(tmp_path)
     for name in (".envrc", "sub/.envrc"):
         (stage.root / name).parent.mkdir(exist_ok=True)
         (stage.root / name).write_text("before\n")

@@ -12,7 +12,7 @@ from app.undo.session_undo import NothingToRestore
 from app.values.entries import CustomEntry
 from app.values.user_errors import UserError
 from tests.undo.machine import World
-from tests.undo.stage import Stage
+from tests.undo.undo_session import UndoSession
 
 NAMES = ("a", "b", "c", "d")
 
@@ -40,7 +40,7 @@ class Disk:
 def test_wherever_the_disk_is_full_each_file_is_old_or_new(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, room: int
 ) -> None:
-    stage = Stage(tmp_path)
+    stage = UndoSession(tmp_path)
     stage.prompt("one")
     stage.record(*(stage.write(name, f"one {name}\n" * 900) for name in NAMES))
     stage.prompt("two")
@@ -100,7 +100,7 @@ def test_wherever_the_disk_is_full_a_change_is_held_or_named(
 
 
 def test_two_sessions_and_an_editor_in_one_folder(tmp_path: Path) -> None:
-    one, other = Stage(tmp_path, name="one"), Stage(tmp_path, name="other")
+    one, other = UndoSession(tmp_path, name="one"), UndoSession(tmp_path, name="other")
     one.prompt("mine")
     one.record(one.write("shared", "by one\n"), one.write("of-one", "1\n"))
     other.prompt("theirs")
@@ -119,7 +119,7 @@ def test_two_sessions_and_an_editor_in_one_folder(tmp_path: Path) -> None:
 
 def test_a_name_that_only_changed_its_case(tmp_path: Path) -> None:
     """Where both spellings are one file, the old one is free before the new one is written."""
-    stage = Stage(tmp_path)
+    stage = UndoSession(tmp_path)
     stage.prompt("one")
     stage.record(stage.write("Name", "text\n"))
     stage.prompt("two")
@@ -129,7 +129,7 @@ def test_a_name_that_only_changed_its_case(tmp_path: Path) -> None:
 
 
 def test_files_of_somebody_else_are_named(tmp_path: Path) -> None:
-    stage = Stage(tmp_path)
+    stage = UndoSession(tmp_path)
     stage.prompt("one")
     stage.record(stage.write("a", "1"), stage.write("b", "1"))
     stage.prompt("two")
@@ -151,7 +151,7 @@ def test_files_of_somebody_else_are_named(tmp_path: Path) -> None:
 
 
 def test_a_ledger_that_cannot_be_written_stops_a_restore_before_it_begins(tmp_path: Path) -> None:
-    stage = Stage(tmp_path)
+    stage = UndoSession(tmp_path)
     stage.prompt("one")
     stage.record(stage.write("a", "1"))
     (tmp_path / "session.jsonl.files").mkdir()

@@ -3,7 +3,15 @@
 from pathlib import Path
 
 from app.exit_codes import REFUSED
-from tests.hostile.staging import BAYOU, MODEL, called, model_at, run, settings, spoken
+from tests.hostile.setups import (
+    BAYOU,
+    MODEL,
+    answer_body,
+    run,
+    tool_call_body,
+    use_model_at,
+    write_user_settings,
+)
 from tests.providers.loopback import Received, Reply, loopback
 
 
@@ -13,13 +21,13 @@ async def told_of_a_page(folder: Path, body: bytes, **more: object) -> tuple[str
 
     def end(received: Received) -> Reply:
         told.append(received.json["messages"][-1]["content"])
-        return Reply(body=spoken("I see."))
+        return Reply(body=answer_body("I see."))
 
     async with loopback() as model, loopback() as web:
         web.reply(Reply(body=body, headers={"Content-Type": "text/html"}))
-        settings(web={"privateHosts": ["127.0.0.1:*"]}, **more)
-        model_at(model)
-        model.reply(Reply(body=called("web_fetch", url=web.url)), end)
+        write_user_settings(web={"privateHosts": ["127.0.0.1:*"]}, **more)
+        use_model_at(model)
+        model.reply(Reply(body=tool_call_body("web_fetch", url=web.url)), end)
         code, out, _ = await run(*BAYOU, *MODEL, "-p", "Read it", cwd=folder)
         assert out == "I see.\n"
         return told[0], web.connections, code

@@ -4,33 +4,33 @@ from pathlib import Path
 
 from app.providers.scripted import fail, say
 from app.tui.features.side_questions.page import SideQuestionsPage
-from tests.agent.stage import plain
-from tests.engine.stage import Play
+from tests.agent.scripted_loop import plain
+from tests.engine.scripted_session import ScriptedSession
 from tests.tui.pages.person import Person, at_the_keyboard
 
 
-def page_of(play: Play, person: Person) -> SideQuestionsPage:
-    return SideQuestionsPage(play.session, person.ask, person.say)
+def page_of(harness: ScriptedSession, person: Person) -> SideQuestionsPage:
+    return SideQuestionsPage(harness.session, person.ask, person.say)
 
 
 async def test_an_answer_is_read_and_closed(tmp_path: Path) -> None:
-    play = Play(tmp_path, say("Because of the race."))
-    async with at_the_keyboard() as person, person.asked(page_of(play, person).ask("why four?")):
+    harness = ScriptedSession(tmp_path, say("Because of the race."))
+    async with at_the_keyboard() as person, person.asked(page_of(harness, person).ask("why four?")):
         await person.sees_soon("By the way: why four?", "Because of the race.")
         await person.press("escape")
-    assert play.session.messages == ()
+    assert harness.session.messages == ()
 
 
 async def test_what_went_wrong_stands_in_its_place(tmp_path: Path) -> None:
-    play = Play(tmp_path, fail("no such model", status=400))
-    async with at_the_keyboard() as person, person.asked(page_of(play, person).ask("why four?")):
+    harness = ScriptedSession(tmp_path, fail("no such model", status=400))
+    async with at_the_keyboard() as person, person.asked(page_of(harness, person).ask("why four?")):
         await person.sees_soon("no such model")
         await person.press("escape")
 
 
 async def test_without_words_it_is_told_what_they_are_for(tmp_path: Path) -> None:
     async with at_the_keyboard() as person:
-        page = page_of(Play(tmp_path), person)
+        page = page_of(ScriptedSession(tmp_path), person)
         await page.ask("")
         await page.hand_over("")
         assert person.heard == [
@@ -40,19 +40,22 @@ async def test_without_words_it_is_told_what_they_are_for(tmp_path: Path) -> Non
 
 
 async def test_a_handoff_is_read_changed_and_begun_in_a_linked_session(tmp_path: Path) -> None:
-    play = Play(tmp_path, say("The oars are two."), say("Give them four."), say("I begin."))
-    await play.prompt("count the oars")
-    first = play.session.log.path
-    async with at_the_keyboard() as person, person.asked(page_of(play, person).hand_over("four oars")):
+    harness = ScriptedSession(tmp_path, say("The oars are two."), say("Give them four."), say("I begin."))
+    await harness.prompt("count the oars")
+    first = harness.session.log.path
+    async with at_the_keyboard() as person, person.asked(page_of(harness, person).hand_over("four oars")):
         await person.sees_soon("The first prompt of the new session", "Give them four.")
         await person.press(*"Now: ", "enter")
-    await play.session.wait_until_idle()
-    assert [plain(message) for message in play.session.messages[-2:]] == ["Now: Give them four.", "I begin."]
-    assert play.session.log.header.parent_session == str(first)
+    await harness.session.wait_until_idle()
+    assert [plain(message) for message in harness.session.messages[-2:]] == [
+        "Now: Give them four.",
+        "I begin.",
+    ]
+    assert harness.session.log.header.parent_session == str(first)
 
 
 async def test_a_handoff_of_an_empty_session_is_refused(tmp_path: Path) -> None:
-    play = Play(tmp_path)
-    async with at_the_keyboard() as person, person.asked(page_of(play, person).hand_over("four oars")):
+    harness = ScriptedSession(tmp_path)
+    async with at_the_keyboard() as person, person.asked(page_of(harness, person).hand_over("four oars")):
         pass
     assert person.warned == ["This session has no messages to hand over yet. Start a new one with /new."]

@@ -11,17 +11,17 @@ from app.tui.features.context.page import ContextPage
 from app.values.entries import CompactionEntry
 from app.values.messages import ToolResultMessage
 from app.values.user_errors import UserError
-from tests.agent.stage import echo
-from tests.engine.stage import Play
+from tests.agent.scripted_loop import echo
+from tests.engine.scripted_session import ScriptedSession
 from tests.tui.pages.person import Person, at_the_keyboard
 
 LONG = "a long story " * 400
 SUMMARY = "## Goal\nTo be read first"
 
 
-def page_of(play: Play, person: Person) -> ContextPage:
+def page_of(harness: ScriptedSession, person: Person) -> ContextPage:
     return ContextPage(
-        play.session,
+        harness.session,
         person.ask,
         person.say,
         person.write,
@@ -30,60 +30,60 @@ def page_of(play: Play, person: Person) -> ContextPage:
     )
 
 
-async def talked(folder: Path, *answers, prompts: int = 2) -> Play:
+async def talked(folder: Path, *answers, prompts: int = 2) -> ScriptedSession:
     """Only the last answer has to stay word for word."""
-    play = Play(folder, *answers, tools=[echo()])
-    play.effective_settings.set("compaction.keepRecentTokens", 200)
+    harness = ScriptedSession(folder, *answers, tools=[echo()])
+    harness.effective_settings.set("compaction.keepRecentTokens", 200)
     for number in range(prompts):
-        await play.prompt(f"prompt {number}")
-    return play
+        await harness.prompt(f"prompt {number}")
+    return harness
 
 
-def compactions(play: Play) -> list[CompactionEntry]:
-    return [entry for entry in play.session.log.path_to() if isinstance(entry, CompactionEntry)]
+def compactions(harness: ScriptedSession) -> list[CompactionEntry]:
+    return [entry for entry in harness.session.log.path_to() if isinstance(entry, CompactionEntry)]
 
 
 async def test_a_summary_is_read_and_changed_before_it_counts(tmp_path: Path) -> None:
-    play = await talked(tmp_path, say(LONG), say("b"), say(SUMMARY))
+    harness = await talked(tmp_path, say(LONG), say("b"), say(SUMMARY))
     async with at_the_keyboard() as person:
-        async with person.asked(page_of(play, person).preview("only the story")):
+        async with person.asked(page_of(harness, person).preview("only the story")):
             await person.sees_soon("enter makes it count", "To be read first")
             assert person.show_progress == ["Writing a summary", ""]
-            assert not compactions(play)
+            assert not compactions(harness)
             await person.press(*"X", "enter")
-        [entry] = compactions(play)
+        [entry] = compactions(harness)
         assert entry.summary.startswith("X") and "To be read first" in entry.summary
-        assert "only the story" in str(play.script.contexts[-1].messages[0])
+        assert "only the story" in str(harness.script.contexts[-1].messages[0])
 
 
 async def test_escape_at_the_preview_leaves_everything_as_it_was(tmp_path: Path) -> None:
-    play = await talked(tmp_path, say(LONG), say("b"), say(SUMMARY))
-    before = play.session.messages
+    harness = await talked(tmp_path, say(LONG), say("b"), say(SUMMARY))
+    before = harness.session.messages
     async with at_the_keyboard() as person:
-        async with person.asked(page_of(play, person).preview()):
+        async with person.asked(page_of(harness, person).preview()):
             await person.sees_soon("enter makes it count")
             await person.press("escape")
         assert person.heard == ["Nothing was compacted."]
-    assert play.session.messages == before
+    assert harness.session.messages == before
 
 
 async def test_a_summary_that_cannot_be_had_is_told_and_nothing_is_asked(tmp_path: Path) -> None:
-    play = await talked(tmp_path, say(LONG), say("b"), fail("the model is away", status=400))
+    harness = await talked(tmp_path, say(LONG), say("b"), fail("the model is away", status=400))
     async with at_the_keyboard() as person:
-        await page_of(play, person).preview()
+        await page_of(harness, person).preview()
         assert "the model is away" in person.heard[0] and person.show_progress[-1] == ""
         assert len(person.terminal.screen_stack) == 1
 
 
 async def test_the_full_history_comes_back(tmp_path: Path) -> None:
-    play = await talked(tmp_path, say(LONG), say("b"), say(SUMMARY))
-    before = play.session.messages
+    harness = await talked(tmp_path, say(LONG), say("b"), say(SUMMARY))
+    before = harness.session.messages
     async with at_the_keyboard() as person:
-        page = page_of(play, person)
+        page = page_of(harness, person)
         await page.compact(None)
-        assert play.session.messages != before
+        assert harness.session.messages != before
         await page.undo()
-        assert play.session.messages == before
+        assert harness.session.messages == before
         assert person.heard[0].startswith("This is the full history again")
 
 
@@ -94,29 +94,29 @@ async def test_without_a_compaction_the_way_back_says_so(tmp_path: Path) -> None
 
 
 async def test_a_large_result_is_dropped_and_put_back(tmp_path: Path) -> None:
-    play = await talked(tmp_path, call("echo", text=LONG) + say("so"), say("done"), prompts=1)
-    before = play.session.messages
+    harness = await talked(tmp_path, call("echo", text=LONG) + say("so"), say("done"), prompts=1)
+    before = harness.session.messages
 
     def results(messages) -> list[object]:
         return [one.content for one in messages if isinstance(one, ToolResultMessage)]
 
-    async with at_the_keyboard(size=(120, 40)) as person, person.asked(page_of(play, person).open()):
+    async with at_the_keyboard(size=(120, 40)) as person, person.asked(page_of(harness, person).open()):
         await person.sees_soon("Large results", "tokens ·")
         await person.press("home", "ctrl+x")
         assert "only large results can be dropped" in person.sees
         await person.press("end", "ctrl+x")
         await person.sees_soon("dropped")
-        assert "Taken out of the context by the user" in str(results(play.session.messages))
-        assert project_context(play.session.log.path_to()).messages != before
+        assert "Taken out of the context by the user" in str(results(harness.session.messages))
+        assert project_context(harness.session.log.path_to()).messages != before
         await person.press("ctrl+x")
         await person.sees_soon("put back")
-        assert results(play.session.messages) == results(before)
+        assert results(harness.session.messages) == results(before)
         await person.press("escape")
 
 
 async def test_enter_reads_what_a_line_stands_for_and_comes_back_to_it(tmp_path: Path) -> None:
-    play = await talked(tmp_path, call("echo", text=LONG) + say("so"), say("the answer"), prompts=1)
-    async with at_the_keyboard(size=(120, 40)) as person, person.asked(page_of(play, person).open()):
+    harness = await talked(tmp_path, call("echo", text=LONG) + say("so"), say("the answer"), prompts=1)
+    async with at_the_keyboard(size=(120, 40)) as person, person.asked(page_of(harness, person).open()):
         await person.press("end", "enter")
         await person.sees_soon("In full", "a long story a long story")
         await person.press("escape")
@@ -127,8 +127,8 @@ async def test_enter_reads_what_a_line_stands_for_and_comes_back_to_it(tmp_path:
 
 
 async def test_the_keys_of_the_page_are_told_at_80_columns(tmp_path: Path) -> None:
-    play = await talked(tmp_path, call("echo", text=LONG) + say("so"), say("done"), prompts=1)
-    async with at_the_keyboard(size=(80, 24)) as person, person.asked(page_of(play, person).open()):
+    harness = await talked(tmp_path, call("echo", text=LONG) + say("so"), say("done"), prompts=1)
+    async with at_the_keyboard(size=(80, 24)) as person, person.asked(page_of(harness, person).open()):
         last = "".join(person.sees.splitlines()[-2:])
         for words in ("read it", "drop or put back", "compact", "close"):
             assert words in last, words

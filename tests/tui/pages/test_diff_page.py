@@ -12,7 +12,7 @@ from app.tui.features.diff.page import DiffPage
 from app.undo.content_store import UndoConfig
 from app.values.content import ToolCall
 from app.values.user_errors import UserError
-from tests.engine.stage import Play
+from tests.engine.scripted_session import ScriptedSession
 from tests.tui.pages.person import Person, at_the_keyboard
 from tests.undo.test_footprints import git
 from tools.registry import builtin_tools
@@ -25,7 +25,7 @@ class Project:
         self.folder = Path(os.path.realpath(folder)) / "project"
         self.folder.mkdir()
         place = UndoConfig(store=folder / "agent" / "blobs", home=folder, may_ask_git=lambda: False)
-        self.play = Play(folder, tools=builtin_tools(), cwd=self.folder, undo=place)
+        self.harness = ScriptedSession(folder, tools=builtin_tools(), cwd=self.folder, undo=place)
         self.edited: list[tuple[str, int]] = []
         self.problem = ""
 
@@ -34,11 +34,11 @@ class Project:
             ToolCall(id=f"{text}-{number}", name=name, arguments=arguments)
             for number, (name, arguments) in enumerate(calls)
         )
-        self.play.script.responses += [ScriptedAnswer(blocks=blocks), say("done")]
-        await self.play.prompt(text)
+        self.harness.script.responses += [ScriptedAnswer(blocks=blocks), say("done")]
+        await self.harness.prompt(text)
 
     def page(self, person: Person) -> DiffPage:
-        return DiffPage(self.play.session, person.ask, person.copy, edit=self._edit)
+        return DiffPage(self.harness.session, person.ask, person.copy, edit=self._edit)
 
     def _edit(self, path: Path, line: int) -> str:
         self.edited.append((path.name, line))

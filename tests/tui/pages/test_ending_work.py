@@ -7,20 +7,20 @@ import pytest
 
 from app.providers.scripted import call, say
 from app.tui.features.ending_jobs import EndingWork
-from tests.agent.stage import Gate
-from tests.engine.stage import Play
+from tests.agent.scripted_loop import BlockingTool
+from tests.engine.scripted_session import ScriptedSession
 from tests.engine.test_jobs import Slow
 from tests.tui.pages.person import at_the_keyboard
 
 
 @pytest.fixture
-async def play(tmp_path: Path) -> AsyncIterator[Play]:
+async def harness(tmp_path: Path) -> AsyncIterator[ScriptedSession]:
     """One job is running: `a slow one`."""
     slow = Slow()
-    play = Play(tmp_path, call("slow"), say("I go on."), say("I see."), tools=[slow.tool])
-    await play.prompt("go")
-    yield play
-    await play.session.close()
+    harness = ScriptedSession(tmp_path, call("slow"), say("I go on."), say("I see."), tools=[slow.tool])
+    await harness.prompt("go")
+    yield harness
+    await harness.session.close()
 
 
 @pytest.mark.parametrize(
@@ -34,11 +34,11 @@ async def play(tmp_path: Path) -> AsyncIterator[Play]:
     ids=["keep", "end", "stay", "escape"],
 )
 async def test_a_session_with_a_job_is_left_as_answered(
-    play: Play, keys: list[str], leaves: bool, is_pinned: bool
+    harness: ScriptedSession, keys: list[str], leaves: bool, is_pinned: bool
 ) -> None:
     answers: list[bool] = []
     async with at_the_keyboard() as person:
-        ending = EndingWork(play.session, person.ask)
+        ending = EndingWork(harness.session, person.ask)
 
         async def leave() -> None:
             answers.append(await ending.may_leave())
@@ -48,14 +48,14 @@ async def test_a_session_with_a_job_is_left_as_answered(
             assert "a slow one" in person.sees
             await person.press(*keys)
     assert answers == [leaves]
-    assert play.session.jobs.get("job1").is_pinned is is_pinned
+    assert harness.session.jobs.get("job1").is_pinned is is_pinned
 
 
-async def test_a_pinned_job_is_asked_about_only_when_bayou_ends(play: Play) -> None:
-    play.session.jobs.pin("job1")
+async def test_a_pinned_job_is_asked_about_only_when_bayou_ends(harness: ScriptedSession) -> None:
+    harness.session.jobs.pin("job1")
     answers: list[bool] = []
     async with at_the_keyboard() as person:
-        ending = EndingWork(play.session, person.ask)
+        ending = EndingWork(harness.session, person.ask)
         assert await ending.may_leave()
 
         async def leave() -> None:
@@ -68,26 +68,26 @@ async def test_a_pinned_job_is_asked_about_only_when_bayou_ends(play: Play) -> N
 
 
 async def test_a_session_at_work_is_left_only_when_confirmed(tmp_path: Path) -> None:
-    gate = Gate("gate")
-    play = Play(tmp_path, call("gate"), say("never"), tools=[gate.tool])
-    await play.session.prompt("go")
+    gate = BlockingTool("gate")
+    harness = ScriptedSession(tmp_path, call("gate"), say("never"), tools=[gate.tool])
+    await harness.session.prompt("go")
     await gate.started.wait()
     answers: list[bool] = []
     async with at_the_keyboard() as person:
 
         async def leave() -> None:
-            answers.append(await EndingWork(play.session, person.ask).may_leave())
+            answers.append(await EndingWork(harness.session, person.ask).may_leave())
 
         async with person.asked(leave()):
             assert "The agent is working." in person.sees and "Go on and stop the answer" in person.sees
             await person.press("enter")
-    await play.session.close()
+    await harness.session.close()
     assert answers == [True]
 
 
 async def test_nothing_is_asked_when_nothing_runs(tmp_path: Path) -> None:
-    play = Play(tmp_path)
+    harness = ScriptedSession(tmp_path)
     async with at_the_keyboard() as person:
-        ending = EndingWork(play.session, person.ask)
+        ending = EndingWork(harness.session, person.ask)
         assert await ending.may_leave() and await ending.may_quit()
-    await play.session.close()
+    await harness.session.close()

@@ -12,7 +12,7 @@ from app.tui.features.undo.page import FilesPage
 from app.undo.content_store import UndoConfig
 from app.values.content import ToolCall
 from app.values.user_errors import UserError
-from tests.engine.stage import Play
+from tests.engine.scripted_session import ScriptedSession
 from tests.tui.pages.person import Person, at_the_keyboard
 from tools.registry import builtin_tools
 
@@ -24,7 +24,7 @@ class Project:
         self.folder = folder / "project"
         self.folder.mkdir()
         place = UndoConfig(store=folder / "agent" / "blobs", home=folder, may_ask_git=lambda: False)
-        self.play = Play(folder, tools=builtin_tools(), cwd=self.folder, undo=place)
+        self.harness = ScriptedSession(folder, tools=builtin_tools(), cwd=self.folder, undo=place)
 
     async def prompt(self, text: str, **files: str) -> None:
         calls = tuple(
@@ -35,8 +35,8 @@ class Project:
             )
             for name, content in files.items()
         )
-        self.play.script.responses += [ScriptedAnswer(blocks=calls), say("done")]
-        await self.play.prompt(text)
+        self.harness.script.responses += [ScriptedAnswer(blocks=calls), say("done")]
+        await self.harness.prompt(text)
 
     def files(self) -> dict[str, str]:
         return {path.name: path.read_text() for path in sorted(self.folder.iterdir())}
@@ -51,19 +51,19 @@ async def project(tmp_path: Path) -> Project:
 
 
 def page_of(project: Project, person: Person) -> FilesPage:
-    return FilesPage(project.play.session, person.ask, person.say)
+    return FilesPage(project.harness.session, person.ask, person.say)
 
 
 def tree_of(project: Project, person: Person) -> TreePage:
     return TreePage(
-        project.play.session,
+        project.harness.session,
         person.ask,
         person.say,
         person.write,
         person.copy,
         files=page_of(project, person),
         show_progress=person.show_progress.append,
-        settings=lambda: project.play.effective_settings.settings,
+        settings=lambda: project.harness.effective_settings.settings,
         clock=person.clock,
     )
 
@@ -151,7 +151,7 @@ async def test_a_number_of_prompts(project: Project) -> None:
 
 
 async def test_the_tree_puts_files_back_and_the_conversation_stays(project: Project) -> None:
-    leaf = project.play.session.state.leaf_id
+    leaf = project.harness.session.state.leaf_id
     async with at_the_keyboard(size=SIZE) as person:
         async with person.asked(tree_of(project, person).open()):
             assert "± a.txt +1 −1" in person.sees and "± 3 files +3 −2" in person.sees
@@ -161,18 +161,18 @@ async def test_the_tree_puts_files_back_and_the_conversation_stays(project: Proj
             await person.sees_soon("Session tree")
             await person.press("escape")
         assert project.files() == {}
-        path = [entry.id for entry in project.play.session.log.path_to()]
+        path = [entry.id for entry in project.harness.session.log.path_to()]
         assert leaf in path
 
 
 async def first_prompt(project: Project) -> str:
-    return next(entry.id for entry in project.play.session.entries if "change both" in str(entry))
+    return next(entry.id for entry in project.harness.session.entries if "change both" in str(entry))
 
 
 @pytest.mark.parametrize("answer", ["keep", "put back", "stay"])
 async def test_moving_in_the_tree_asks_what_becomes_of_files(project: Project, answer: str) -> None:
-    before, leaf = project.files(), project.play.session.state.leaf_id
-    project.play.effective_settings.set("branchSummary.skipPrompt", True)
+    before, leaf = project.files(), project.harness.session.state.leaf_id
+    project.harness.effective_settings.set("branchSummary.skipPrompt", True)
     async with at_the_keyboard(size=SIZE) as person:
         async with person.asked(tree_of(project, person).go_to(await first_prompt(project))):
             assert "Files have changed since that point" in person.sees
@@ -184,7 +184,7 @@ async def test_moving_in_the_tree_asks_what_becomes_of_files(project: Project, a
                 await person.press("enter")
             else:
                 await person.press("escape")
-        moved = project.play.session.state.leaf_id != leaf
+        moved = project.harness.session.state.leaf_id != leaf
         assert moved == (answer != "stay")
         assert person.written == (["change both"] if moved else [])
         now = {"a.txt": "a1\n", "b.txt": "b1\n"} if answer == "put back" else before
@@ -192,8 +192,8 @@ async def test_moving_in_the_tree_asks_what_becomes_of_files(project: Project, a
 
 
 async def test_without_a_question_files_stay_or_are_shown_at_once(project: Project) -> None:
-    project.play.effective_settings.set("branchSummary.skipPrompt", True)
-    project.play.effective_settings.set("undo.onTreeMove", "restore")
+    project.harness.effective_settings.set("branchSummary.skipPrompt", True)
+    project.harness.effective_settings.set("undo.onTreeMove", "restore")
     async with at_the_keyboard(size=SIZE) as person:
         async with person.asked(tree_of(project, person).go_to(await first_prompt(project))):
             assert "Files restored to after" in person.sees
@@ -202,11 +202,11 @@ async def test_without_a_question_files_stay_or_are_shown_at_once(project: Proje
 
 
 async def test_where_files_are_as_they_were_nothing_is_asked(project: Project) -> None:
-    effective_settings: EffectiveSettings = project.play.effective_settings
+    effective_settings: EffectiveSettings = project.harness.effective_settings
     effective_settings.set("branchSummary.skipPrompt", True)
     entry = await first_prompt(project)
-    plan = await project.play.session.restoring.preview(RestoreToEntry(entry_id=entry))
-    await project.play.session.restoring.carry_out(plan)
+    plan = await project.harness.session.restoring.preview(RestoreToEntry(entry_id=entry))
+    await project.harness.session.restoring.carry_out(plan)
     async with at_the_keyboard(size=SIZE) as person:
         await tree_of(project, person).go_to(entry)
         assert person.written == ["change both"]

@@ -4,16 +4,16 @@ import json
 from pathlib import Path
 
 from app.tui.features.kernel.page import KernelPage
-from tests.compaction.stage import Scene
+from tests.compaction.project_session import ProjectSession
 from tests.tui.pages.person import Person, at_the_keyboard
 
 
-def page_of(scene: Scene, person: Person) -> KernelPage:
+def page_of(scene: ProjectSession, person: Person) -> KernelPage:
     return KernelPage(scene.session.cells, person.ask, person.say, lambda: scene.session.cwd)
 
 
 async def test_what_there_is_to_know_and_a_restart(tmp_path: Path) -> None:
-    scene = await Scene(tmp_path).open()
+    scene = await ProjectSession(tmp_path).open()
     async with at_the_keyboard() as person:
         page = page_of(scene, person)
         await page.open()
@@ -34,7 +34,7 @@ async def test_what_there_is_to_know_and_a_restart(tmp_path: Path) -> None:
 
 
 async def test_a_notebook_is_run(tmp_path: Path) -> None:
-    scene = await Scene(tmp_path).open()
+    scene = await ProjectSession(tmp_path).open()
     cells = [{"cell_type": "code", "source": text} for text in ("a = 1", "a / 0", "b = 2")]
     scene.write("my notes.ipynb", json.dumps({"cells": cells, "metadata": {}, "nbformat": 4}))
     async with at_the_keyboard() as person:

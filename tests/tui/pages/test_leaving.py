@@ -9,8 +9,8 @@ import pytest
 from app.providers.scripted import call, fail, say
 from app.tui.features.screen.stop_or_leave import DOUBLE_PRESS_SECONDS, LAST_WARNING_SECONDS, StopOrLeave
 from app.tui.prompt.queued_messages import QueuedMessages
-from tests.agent.stage import Gate
-from tests.engine.stage import Play
+from tests.agent.scripted_loop import BlockingTool
+from tests.engine.scripted_session import ScriptedSession
 from tests.engine.test_runs import HOUR
 from tests.support.sessions import waiting_texts
 from tests.tui.pages.person import Person, at_the_keyboard
@@ -20,13 +20,15 @@ from widgets.status.queue import QueueView
 
 
 class Desk:
-    def __init__(self, play: Play, person: Person, editor: PromptEditor, view: QueueView) -> None:
+    def __init__(
+        self, harness: ScriptedSession, person: Person, editor: PromptEditor, view: QueueView
+    ) -> None:
         self.person, self.editor, self.view = person, editor, view
         self.done: list[str] = []
         self.remembered: list[UnsentPrompt] = []
-        self.queued = QueuedMessages(play.session, view, editor, person.say)
+        self.queued = QueuedMessages(harness.session, view, editor, person.say)
         self.keys = StopOrLeave(
-            play.session,
+            harness.session,
             editor,
             take_back=self.queued.take_back,
             on_second_escape=lambda: self.done.append("tree"),
@@ -44,24 +46,24 @@ class Desk:
 
 
 @contextlib.asynccontextmanager
-async def at_the_desk(play: Play) -> AsyncIterator[Desk]:
+async def at_the_desk(harness: ScriptedSession) -> AsyncIterator[Desk]:
     editor, view = PromptEditor(), QueueView()
     async with at_the_keyboard(view, editor) as person:
-        yield Desk(play, person, editor, view)
+        yield Desk(harness, person, editor, view)
 
 
 @pytest.fixture
-async def working(tmp_path: Path) -> AsyncIterator[Play]:
+async def working(tmp_path: Path) -> AsyncIterator[ScriptedSession]:
     """The agent is at a tool that does not end."""
-    gate = Gate("gate")
-    play = Play(tmp_path, call("gate"), say("never"), tools=[gate.tool])
-    await play.session.prompt("go")
+    gate = BlockingTool("gate")
+    harness = ScriptedSession(tmp_path, call("gate"), say("never"), tools=[gate.tool])
+    await harness.session.prompt("go")
     await gate.started.wait()
-    yield play
-    await play.session.close()
+    yield harness
+    await harness.session.close()
 
 
-async def test_escape_stops_the_run_and_gives_back_what_waits(working: Play) -> None:
+async def test_escape_stops_the_run_and_gives_back_what_waits(working: ScriptedSession) -> None:
     async with at_the_desk(working) as desk:
         await working.session.queue("steering", "and this")
         desk.keys.escape()
@@ -70,17 +72,17 @@ async def test_escape_stops_the_run_and_gives_back_what_waits(working: Play) -> 
 
 
 async def test_escape_gives_up_a_retry_that_waits(tmp_path: Path) -> None:
-    play = Play(tmp_path, fail("overloaded"), retry=HOUR)
-    await play.session.prompt("go")
-    await play.until(lambda: play.session.state.is_waiting_to_retry)
-    async with at_the_desk(play) as desk:
+    harness = ScriptedSession(tmp_path, fail("overloaded"), retry=HOUR)
+    await harness.session.prompt("go")
+    await harness.until(lambda: harness.session.state.is_waiting_to_retry)
+    async with at_the_desk(harness) as desk:
         desk.keys.escape()
-        await play.session.wait_until_idle()
+        await harness.session.wait_until_idle()
         assert desk.done == []
 
 
 async def test_a_second_escape_soon_after_opens_the_tree(tmp_path: Path) -> None:
-    async with at_the_desk(Play(tmp_path)) as desk:
+    async with at_the_desk(ScriptedSession(tmp_path)) as desk:
         desk.keys.escape()
         desk.person.clock.now += DOUBLE_PRESS_SECONDS
         desk.keys.escape()
@@ -90,7 +92,7 @@ async def test_a_second_escape_soon_after_opens_the_tree(tmp_path: Path) -> None
 
 
 async def test_escape_leaves_a_command_that_is_being_written(tmp_path: Path) -> None:
-    async with at_the_desk(Play(tmp_path)) as desk:
+    async with at_the_desk(ScriptedSession(tmp_path)) as desk:
         desk.editor.set_text("!rm -r")
         desk.keys.escape()
         assert desk.editor.text == ""
@@ -100,7 +102,7 @@ async def test_escape_leaves_a_command_that_is_being_written(tmp_path: Path) -> 
 
 
 async def test_an_empty_editor_warns_before_the_second_key_leaves(tmp_path: Path) -> None:
-    async with at_the_desk(Play(tmp_path)) as desk:
+    async with at_the_desk(ScriptedSession(tmp_path)) as desk:
         desk.clear()
         assert desk.done == ["press Ctrl+C again to quit"]
         desk.person.clock.now += LAST_WARNING_SECONDS
@@ -111,7 +113,7 @@ async def test_an_empty_editor_warns_before_the_second_key_leaves(tmp_path: Path
 
 
 async def test_what_is_written_is_cleared_first_and_ctrl_d_never_leaves_it(tmp_path: Path) -> None:
-    async with at_the_desk(Play(tmp_path)) as desk:
+    async with at_the_desk(ScriptedSession(tmp_path)) as desk:
         desk.editor.set_text("a long thought")
         desk.keys.leave()
         desk.clear()
@@ -121,7 +123,7 @@ async def test_what_is_written_is_cleared_first_and_ctrl_d_never_leaves_it(tmp_p
         assert desk.done == ["left"]
 
 
-async def test_waiting_messages_are_moved_switched_edited_and_removed(working: Play) -> None:
+async def test_waiting_messages_are_moved_switched_edited_and_removed(working: ScriptedSession) -> None:
     session = working.session
     async with at_the_desk(working) as desk:
         desk.queued.focus()

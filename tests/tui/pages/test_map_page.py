@@ -11,7 +11,7 @@ from app.tui.features.map.page import MapPage
 from app.tui.features.map.rows import ending
 from app.values.content import text_of
 from app.values.messages import CustomMessage
-from tests.engine.stage import Play
+from tests.engine.scripted_session import ScriptedSession
 from tests.tui.pages.person import Person, at_the_keyboard
 from tools.repomap.repository import MappedRepository
 from tools.workspace import Workspace
@@ -61,7 +61,7 @@ class Harbour:
             cwd=lambda: root,
             send=self.sent.append,
             send_outline=self._outline,
-            permissions=Play(root.parent / "home", cwd=root).session.permissions,
+            permissions=ScriptedSession(root.parent / "home", cwd=root).session.permissions,
             open_map=self.page.open,
         )
 

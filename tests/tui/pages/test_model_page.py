@@ -9,7 +9,7 @@ import pytest
 from app.providers.scripted import say
 from app.tui.features.models.page import ModelPage
 from app.values.user_errors import UserError
-from tests.engine.stage import Play
+from tests.engine.scripted_session import ScriptedSession
 from tests.support.terminals import WRITTEN_NOTHING, terminal
 from tests.tui.pages.person import Person, at_the_keyboard
 
@@ -18,15 +18,15 @@ class Models:
     """The page over a session that has the scripted model and those of a provider called `harbour`."""
 
     def __init__(self, folder: Path, person: Person) -> None:
-        self.play = Play(folder, say("ok"))
-        self.choice = self.play.choice
+        self.harness = ScriptedSession(folder, say("ok"))
+        self.choice = self.harness.choice
         models = [{"id": "tug", "reasoning": True}, {"id": "barge"}]
         self.choice.catalogue.add_provider("harbour", {**HARBOUR, "models": models}, owner="test")
         self.person = person
         self.connected: list[str] = []
         self.asked: list[str] = []
         self.page = ModelPage(
-            self.play.session,
+            self.harness.session,
             self.choice,
             person.ask,
             person.say,
@@ -47,7 +47,7 @@ class Models:
 
     @property
     def model(self) -> str:
-        model = self.play.session.state.model
+        model = self.harness.session.state.model
         return model.key if model is not None else ""
 
 
@@ -114,7 +114,7 @@ async def test_a_name_may_have_a_level_behind_it(tmp_path: Path) -> None:
         models = Models(tmp_path, person)
         await models.choice.credentials.store_key("harbour", "sk-1")
         await models.page.named("harbour/tug:low")
-        assert (models.model, models.play.session.state.thinking) == ("harbour/tug", "low")
+        assert (models.model, models.harness.session.state.thinking) == ("harbour/tug", "low")
         assert person.heard == ["Model: harbour/tug"]
         with pytest.raises(UserError, match="nobody"):
             await models.page.named("nobody")
@@ -127,7 +127,7 @@ async def test_a_level_is_chosen_for_this_session_or_for_all(tmp_path: Path) -> 
         await models.page.named("harbour/tug")
         async with person.asked(models.page.level()):
             await person.press("home", "enter")
-        assert models.play.session.state.thinking == models.choice.levels[0] and person.kept == {}
+        assert models.harness.session.state.thinking == models.choice.levels[0] and person.kept == {}
         async with person.asked(models.page.level()):
             await person.press("end", "ctrl+s")
         assert person.kept == {"defaultThinkingLevel": models.choice.levels[-1]}

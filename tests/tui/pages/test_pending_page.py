@@ -4,58 +4,58 @@ from pathlib import Path
 
 from app.engine.files.pending_changes import RequestedChange
 from app.tui.features.pending.page import PendingPage
-from tests.engine.stage import Play
+from tests.engine.scripted_session import ScriptedSession
 from tests.tui.pages.person import Person, at_the_keyboard
 from tools.registry import builtin_tools
 
 
-def page_of(play: Play, person: Person) -> PendingPage:
-    return PendingPage(play.session, person.ask, person.say)
+def page_of(harness: ScriptedSession, person: Person) -> PendingPage:
+    return PendingPage(harness.session, person.ask, person.say)
 
 
-async def staged(folder: Path) -> Play:
-    play = Play(folder, tools=builtin_tools())
+async def staged(folder: Path) -> ScriptedSession:
+    harness = ScriptedSession(folder, tools=builtin_tools())
     (folder / "a.txt").write_text("one\n")
-    await play.session.pending.stage("first", "mine", [RequestedChange(path="a.txt", text="two\n")])
-    await play.session.pending.stage("second", "mine", [RequestedChange(path="b.txt", text="new\n")])
-    return play
+    await harness.session.pending.stage("first", "mine", [RequestedChange(path="a.txt", text="two\n")])
+    await harness.session.pending.stage("second", "mine", [RequestedChange(path="b.txt", text="new\n")])
+    return harness
 
 
 async def test_without_anything_that_waits_that_is_told(tmp_path: Path) -> None:
     async with at_the_keyboard() as person:
-        await page_of(Play(tmp_path), person).open()
+        await page_of(ScriptedSession(tmp_path), person).open()
         assert person.heard == ["No staged changes wait for an answer."]
 
 
 async def test_what_waits_is_applied_or_discarded_by_keys(tmp_path: Path) -> None:
-    play = await staged(tmp_path)
-    async with at_the_keyboard() as person, person.asked(page_of(play, person).open()):
+    harness = await staged(tmp_path)
+    async with at_the_keyboard() as person, person.asked(page_of(harness, person).open()):
         assert "first" in person.sees and "second" in person.sees
         await person.press("ctrl+s")
-        await person.until(lambda: len(play.session.pending.waiting) == 1)
+        await person.until(lambda: len(harness.session.pending.waiting) == 1)
         assert (tmp_path / "a.txt").read_text() == "two\n"
         await person.press("ctrl+x")
-        await person.until(lambda: not play.session.pending.waiting)
+        await person.until(lambda: not harness.session.pending.waiting)
         assert not (tmp_path / "b.txt").exists()
         await person.press("escape")
     assert person.heard == ["Applied: first in 1 file.", "Discarded: second. Reason: "]
 
 
 async def test_enter_shows_what_would_be_written(tmp_path: Path) -> None:
-    play = await staged(tmp_path)
-    async with at_the_keyboard() as person, person.asked(page_of(play, person).open()):
+    harness = await staged(tmp_path)
+    async with at_the_keyboard() as person, person.asked(page_of(harness, person).open()):
         await person.press("enter")
         await person.sees_soon("two", "one")
         await person.press("escape")
         await person.sees_soon("second")
         await person.press("escape")
-    assert len(play.session.pending.waiting) == 2
+    assert len(harness.session.pending.waiting) == 2
 
 
 async def test_a_file_that_changed_is_told_and_left(tmp_path: Path) -> None:
-    play = await staged(tmp_path)
+    harness = await staged(tmp_path)
     (tmp_path / "a.txt").write_text("mine\n")
-    async with at_the_keyboard() as person, person.asked(page_of(play, person).open()):
+    async with at_the_keyboard() as person, person.asked(page_of(harness, person).open()):
         await person.press("ctrl+s")
         await person.until(lambda: bool(person.warned))
         await person.press("escape")
@@ -66,13 +66,13 @@ async def test_a_file_that_changed_is_told_and_left(tmp_path: Path) -> None:
 
 
 async def test_the_list_follows_what_others_stage_and_answer(tmp_path: Path) -> None:
-    play = await staged(tmp_path)
-    async with at_the_keyboard() as person, person.asked(page_of(play, person).open()):
+    harness = await staged(tmp_path)
+    async with at_the_keyboard() as person, person.asked(page_of(harness, person).open()):
         await person.sees_soon("second")
-        await play.session.pending.stage("third", "mine", [RequestedChange(path="c.txt", text="new\n")])
+        await harness.session.pending.stage("third", "mine", [RequestedChange(path="c.txt", text="new\n")])
         await person.sees_soon("third")
-        first = play.session.pending.waiting[0]
-        await play.session.pending.answer(first.id, "discard", "mine")
+        first = harness.session.pending.waiting[0]
+        await harness.session.pending.answer(first.id, "discard", "mine")
         await person.until(lambda: "first" not in person.sees)
         await person.press("escape")
-    assert len(play.session.pending.waiting) == 2
+    assert len(harness.session.pending.waiting) == 2

@@ -9,15 +9,15 @@ import pytest
 from app.engine.planning.plan_mode import PlanReply
 from app.tui.features.todos.page import PlanScreen, PlansPage
 from app.values.events import PlanProposed, QuestionAsked
-from tests.engine.stage import Play
+from tests.engine.scripted_session import ScriptedSession
 from tests.support.clock import Clock
 from tests.tui.pages.person import Person, at_the_keyboard
 
 PLAN = PlanProposed(title="Four oars", plan="1. Read `a.py`\n2. Give them **four**")
 
 
-def page_of(play: Play, person: Person) -> PlansPage:
-    return PlansPage(play.session, person.ask, person.say, told=person.await_answer, clock=person.clock)
+def page_of(harness: ScriptedSession, person: Person) -> PlansPage:
+    return PlansPage(harness.session, person.ask, person.say, told=person.await_answer, clock=person.clock)
 
 
 def question() -> QuestionAsked:
@@ -48,7 +48,10 @@ async def armed(person: Person) -> None:
 )
 async def test_a_plan_is_answered_by_keys(tmp_path: Path, keys: list[str], reply: PlanReply) -> None:
     asked = question()
-    async with at_the_keyboard() as person, person.asked(page_of(Play(tmp_path), person).answer(asked)):
+    async with (
+        at_the_keyboard() as person,
+        person.asked(page_of(ScriptedSession(tmp_path), person).answer(asked)),
+    ):
         await person.sees_soon("Four oars", "Give them four")
         await armed(person)
         await person.press(keys[0])
@@ -58,7 +61,10 @@ async def test_a_plan_is_answered_by_keys(tmp_path: Path, keys: list[str], reply
 
 async def test_keys_that_were_meant_for_the_editor_answer_nothing(tmp_path: Path) -> None:
     asked = question()
-    async with at_the_keyboard() as person, person.asked(page_of(Play(tmp_path), person).answer(asked)):
+    async with (
+        at_the_keyboard() as person,
+        person.asked(page_of(ScriptedSession(tmp_path), person).answer(asked)),
+    ):
         await person.press("e", "r", "enter", "escape")
         assert not asked.answer.done() and "Give them four" in person.sees
         await armed(person)
@@ -68,13 +74,19 @@ async def test_keys_that_were_meant_for_the_editor_answer_nothing(tmp_path: Path
 
 async def test_a_question_that_is_taken_back_closes_its_page(tmp_path: Path) -> None:
     asked = question()
-    async with at_the_keyboard() as person, person.asked(page_of(Play(tmp_path), person).answer(asked)):
+    async with (
+        at_the_keyboard() as person,
+        person.asked(page_of(ScriptedSession(tmp_path), person).answer(asked)),
+    ):
         asked.answer.cancel()
 
 
 async def test_nothing_typed_as_a_remark_shows_the_plan_again(tmp_path: Path) -> None:
     asked = question()
-    async with at_the_keyboard() as person, person.asked(page_of(Play(tmp_path), person).answer(asked)):
+    async with (
+        at_the_keyboard() as person,
+        person.asked(page_of(ScriptedSession(tmp_path), person).answer(asked)),
+    ):
         await armed(person)
         await person.press("r", "escape")
         await person.sees_soon("Give them four")
@@ -84,15 +96,15 @@ async def test_nothing_typed_as_a_remark_shows_the_plan_again(tmp_path: Path) ->
 
 
 async def test_the_mode_is_switched_on_and_off(tmp_path: Path) -> None:
-    play = Play(tmp_path)
+    harness = ScriptedSession(tmp_path)
     async with at_the_keyboard() as person:
-        page = page_of(play, person)
+        page = page_of(harness, person)
         await page.toggle()
-        assert play.session.state.is_planning
+        assert harness.session.state.is_planning
         await page.toggle()
         assert person.heard == [
             "Plan mode: nothing changes until you accept a plan. /plan leaves it.",
-            f"Plan mode is off. Permissions: {play.session.state.permission_mode}.",
+            f"Plan mode is off. Permissions: {harness.session.state.permission_mode}.",
         ]
 
 
@@ -102,9 +114,9 @@ async def test_words_behind_it_are_what_is_planned(tmp_path: Path) -> None:
     async def prompt(text: str) -> None:
         sent.append(text)
 
-    play = Play(tmp_path)
+    harness = ScriptedSession(tmp_path)
     async with at_the_keyboard() as person:
-        page = page_of(play, person)
-        play.session.prompt = prompt  # type: ignore[method-assign]
+        page = page_of(harness, person)
+        harness.session.prompt = prompt  # type: ignore[method-assign]
         await page.toggle("four oars")
-    assert sent == ["four oars"] and play.session.state.is_planning
+    assert sent == ["four oars"] and harness.session.state.is_planning

@@ -5,7 +5,7 @@ from pathlib import Path
 from app.providers.scripted import say
 from app.tui.features.permissions.secrets import SecretsPage
 from app.values.content import text_of
-from tests.engine.stage import Play
+from tests.engine.scripted_session import ScriptedSession
 from tests.masking.examples import SHAPED
 from tests.tui.pages.person import at_the_keyboard
 
@@ -13,24 +13,24 @@ TOKEN = SHAPED["github-token"]
 
 
 async def test_one_key_says_that_it_is_no_secret(tmp_path: Path) -> None:
-    play = Play(tmp_path, say("one"), say("two"))
+    harness = ScriptedSession(tmp_path, say("one"), say("two"))
     async with at_the_keyboard() as person:
-        page = SecretsPage(play.session.secrets, play.session.unmask, person.ask, person.say)
+        page = SecretsPage(harness.session.secrets, harness.session.unmask, person.ask, person.say)
         await page.open()
         assert person.heard == ["Nothing was masked in this session."]
-        await play.prompt(f"Use {TOKEN}")
+        await harness.prompt(f"Use {TOKEN}")
         async with person.asked(page.open()):
             assert "[secret:github-token:" in person.sees and "your prompt" in person.sees
             await person.press("enter")
         assert "is not a secret" in person.heard[-1]
-        await play.prompt(f"Use {TOKEN}")
-        assert TOKEN in text_of(play.script.contexts[-1].messages[-1].content)  # type: ignore[union-attr]
+        await harness.prompt(f"Use {TOKEN}")
+        assert TOKEN in text_of(harness.script.contexts[-1].messages[-1].content)  # type: ignore[union-attr]
 
 
 async def test_a_prompt_is_sent_again_as_it_is(tmp_path: Path) -> None:
-    play = Play(tmp_path, say("one"), say("two"))
-    await play.prompt(f"Use {TOKEN}")
+    harness = ScriptedSession(tmp_path, say("one"), say("two"))
+    await harness.prompt(f"Use {TOKEN}")
     async with at_the_keyboard() as person:
-        await SecretsPage(play.session.secrets, play.session.unmask, person.ask, person.say).unmask()
-        await play.session.wait_until_idle()
-    assert text_of(play.script.contexts[-1].messages[-1].content) == f"Use {TOKEN}"  # type: ignore[union-attr]
+        await SecretsPage(harness.session.secrets, harness.session.unmask, person.ask, person.say).unmask()
+        await harness.session.wait_until_idle()
+    assert text_of(harness.script.contexts[-1].messages[-1].content) == f"Use {TOKEN}"  # type: ignore[union-attr]

@@ -16,9 +16,9 @@ from app.values.entries import MessageEntry
 from app.values.messages import AssistantMessage
 from app.values.usage import Cost, Usage
 from app.values.user_errors import UserError
-from tests.engine.stage import Play
-from tests.sessions.say import answer
-from tests.sessions.say import say as said
+from tests.engine.scripted_session import ScriptedSession
+from tests.sessions.make_entries import assistant_entry
+from tests.sessions.make_entries import user_entry as said
 from tests.tui.pages.person import Person, at_the_keyboard
 
 
@@ -34,7 +34,7 @@ def home(tmp_path: Path) -> Path:
 def a_session(home: Path, text: str, cwd: Path | None = None) -> Path:
     log = SessionPaths(own=home / "sessions", cwd=cwd or home).new()
     log.append(said(text))
-    log.append(answer(f"{text}, answered"))
+    log.append(assistant_entry(f"{text}, answered"))
     log.close()
     assert log.path is not None
     return log.path
@@ -44,13 +44,13 @@ class Sessions:
     """The page over a session in `home`, and what was opened from it."""
 
     def __init__(self, home: Path, person: Person, *answers) -> None:
-        self.play = Play(home, *answers)
+        self.harness = ScriptedSession(home, *answers)
         self.opened: list[Path] = []
         self.is_wanted = True
-        self.texts = SessionTexts(lambda: self.play.places.root)
+        self.texts = SessionTexts(lambda: self.harness.places.root)
         self.page = SessionsPage(
-            self.play.session,
-            self.play.places,
+            self.harness.session,
+            self.harness.places,
             person.ask,
             person.say,
             person.write,
@@ -129,7 +129,7 @@ async def test_what_is_deleted_comes_back_also_in_the_next_run(home: Path) -> No
 async def test_the_one_that_is_open_is_not_deleted(home: Path) -> None:
     async with at_the_keyboard() as person:
         sessions = Sessions(home, person, say("a"))
-        await sessions.play.prompt("the open one")
+        await sessions.harness.prompt("the open one")
         async with person.asked(sessions.page.open()):
             await person.press(*"the open one", "ctrl+d")
             await person.sees_soon("this session is open: start another with /new, then delete it")
@@ -150,13 +150,15 @@ async def test_a_fork_ends_before_the_chosen_prompt_whose_text_comes_back(home: 
         sessions = Sessions(home, person, say("a"), say("b"))
         await sessions.page.fork()
         assert person.heard == ["There is no prompt to fork from yet."]
-        await sessions.play.prompt("first")
-        await sessions.play.prompt("second")
-        before = sessions.play.session.log.path
+        await sessions.harness.prompt("first")
+        await sessions.harness.prompt("second")
+        before = sessions.harness.session.log.path
         async with person.asked(sessions.page.fork()):
             await person.press(*"first", "enter")
         assert person.written == ["first"]
-        assert sessions.play.session.log.path != before and "first" not in str(sessions.play.session.messages)
+        assert sessions.harness.session.log.path != before and "first" not in str(
+            sessions.harness.session.messages
+        )
 
 
 async def test_a_file_is_brought_in_by_its_path_or_id(home: Path) -> None:
@@ -178,7 +180,7 @@ async def test_names_counts_copies_and_exports_are_told(home: Path) -> None:
     async with at_the_keyboard() as person:
         sessions = Sessions(home, person, say("a"))
         page: SessionsPage = sessions.page
-        await sessions.play.prompt("hello")
+        await sessions.harness.prompt("hello")
         told: list[Callable[[], Awaitable[None]]] = [
             lambda: page.rename("Harbour"),
             lambda: page.rename(""),
@@ -190,7 +192,7 @@ async def test_names_counts_copies_and_exports_are_told(home: Path) -> None:
             await tell()
         assert person.heard[:2] == ["Session name: Harbour"] * 2
         assert "Messages  1 prompt, 1 answer, 0 tool calls" in person.heard[2]
-        assert person.heard[3] == f"Now working in a copy: {sessions.play.session.state.file}"
+        assert person.heard[3] == f"Now working in a copy: {sessions.harness.session.state.file}"
         assert person.heard[4] == f"Exported to {home / 'out.md'}"
         assert "hello" in (home / "out.md").read_text()
         with pytest.raises(UserError, match=r"out\.md"):
@@ -200,9 +202,9 @@ async def test_names_counts_copies_and_exports_are_told(home: Path) -> None:
 async def test_a_new_one_begins_empty(home: Path) -> None:
     async with at_the_keyboard() as person:
         sessions = Sessions(home, person, say("a"))
-        await sessions.play.prompt("hello")
+        await sessions.harness.prompt("hello")
         await sessions.page.new()
-        assert sessions.play.session.messages == () and not sessions.play.session.state.is_on_disk
+        assert sessions.harness.session.messages == () and not sessions.harness.session.state.is_on_disk
 
 
 @pytest.mark.skipif(not Path("/proc/locks").exists(), reason="only Linux tells who holds a lock")

@@ -15,7 +15,7 @@ from app.tui.features.undo.page import FilesPage
 from app.values.cells import CELL_ENTRY_TYPE
 from app.values.content import text_of
 from app.values.entries import BranchSummaryEntry, CustomMessageEntry
-from tests.engine.stage import Play
+from tests.engine.scripted_session import ScriptedSession
 from tests.tui.pages.person import Person, at_the_keyboard
 from tools.registry import builtin_tools
 from widgets.status.input_guard import MIN_VISIBLE_SECONDS
@@ -23,44 +23,46 @@ from widgets.status.input_guard import MIN_VISIBLE_SECONDS
 SIZE = (120, 40)
 
 
-def tree_of(play: Play, person: Person, effective_settings: EffectiveSettings | None = None) -> TreePage:
-    counts = effective_settings or play.effective_settings
+def tree_of(
+    harness: ScriptedSession, person: Person, effective_settings: EffectiveSettings | None = None
+) -> TreePage:
+    counts = effective_settings or harness.effective_settings
     return TreePage(
-        play.session,
+        harness.session,
         person.ask,
         person.say,
         person.write,
         person.copy,
-        files=FilesPage(play.session, person.ask, person.say),
+        files=FilesPage(harness.session, person.ask, person.say),
         show_progress=person.show_progress.append,
         settings=lambda: counts.settings,
         clock=person.clock,
     )
 
 
-def entry_of(play: Play, title: str) -> str:
-    return next(one.id for one in play.session.entries if entry_title(one) == title)
+def entry_of(harness: ScriptedSession, title: str) -> str:
+    return next(one.id for one in harness.session.entries if entry_title(one) == title)
 
 
-async def two_branches(folder: Path, *answers: Any) -> Play:
+async def two_branches(folder: Path, *answers: Any) -> ScriptedSession:
     """`first`, then `second`; back before `second`, and `third` in its place."""
-    play = Play(folder, *(answers or (say("a"), say("b"), say("c"))), tools=builtin_tools())
-    await play.prompt("first")
-    await play.prompt("second")
-    await play.session.branches.go_to(entry_of(play, "you: second"))
-    await play.prompt("third")
-    return play
+    harness = ScriptedSession(folder, *(answers or (say("a"), say("b"), say("c"))), tools=builtin_tools())
+    await harness.prompt("first")
+    await harness.prompt("second")
+    await harness.session.branches.go_to(entry_of(harness, "you: second"))
+    await harness.prompt("third")
+    return harness
 
 
 async def test_a_session_in_which_nothing_was_said_has_no_tree(tmp_path: Path) -> None:
     async with at_the_keyboard() as person:
-        await tree_of(Play(tmp_path), person).open()
+        await tree_of(ScriptedSession(tmp_path), person).open()
         assert person.heard == ["There is nothing in this session yet."]
 
 
 async def test_an_answer_is_forked_from_before_its_prompt(tmp_path: Path) -> None:
-    play = await two_branches(tmp_path, say("a"), say("b"), say("the third answer"))
-    async with at_the_keyboard(size=SIZE) as person, person.asked(tree_of(play, person).open()):
+    harness = await two_branches(tmp_path, say("a"), say("b"), say("the third answer"))
+    async with at_the_keyboard(size=SIZE) as person, person.asked(tree_of(harness, person).open()):
         await person.press("f")
         await person.sees_soon("Fork from here")
         question = person.sees.split("A new session ends before this prompt")[1]
@@ -70,41 +72,41 @@ async def test_an_answer_is_forked_from_before_its_prompt(tmp_path: Path) -> Non
 
 
 async def test_a_fork_is_asked_for_and_begins_a_new_file(tmp_path: Path) -> None:
-    play = await two_branches(tmp_path)
-    before = play.session.log.path
+    harness = await two_branches(tmp_path)
+    before = harness.session.log.path
     async with at_the_keyboard(size=SIZE) as person:
-        async with person.asked(tree_of(play, person).open()):
+        async with person.asked(tree_of(harness, person).open()):
             await person.press("k", "f")
             assert "Fork from here" in person.sees
             await person.press("escape")
             assert "Fork from here" in person.sees  # it takes no key for a moment
             person.clock.now += MIN_VISIBLE_SECONDS
             await person.press("escape")
-            assert "Session tree" in person.sees and play.session.log.path == before
+            assert "Session tree" in person.sees and harness.session.log.path == before
             await person.press("f")
             person.clock.now += MIN_VISIBLE_SECONDS
             await person.press("1")
-        await person.until(lambda: play.session.log.path != before)
+        await person.until(lambda: harness.session.log.path != before)
         await person.until(lambda: person.written == ["third"])
 
 
 async def test_a_typed_word_never_forks(tmp_path: Path) -> None:
-    play = await two_branches(tmp_path)
-    before = play.session.log.path
-    async with at_the_keyboard(size=SIZE) as person, person.asked(tree_of(play, person).open()):
+    harness = await two_branches(tmp_path)
+    before = harness.session.log.path
+    async with at_the_keyboard(size=SIZE) as person, person.asked(tree_of(harness, person).open()):
         await person.press("f")
         await person.sees_soon("Fork from here")
         await person.press("i")
         await person.until(lambda: "Fork from here" not in person.sees)
         await person.press(*"rst")
-        assert play.session.log.path == before
+        assert harness.session.log.path == before
         assert "/ first" in person.sees and "1 of " in person.sees
         await person.press("escape", "escape")
 
 
 async def test_escape_at_the_question_of_a_summary_returns_to_the_tree(tmp_path: Path) -> None:
-    play = await two_branches(tmp_path)
-    async with at_the_keyboard(size=SIZE) as person, person.asked(tree_of(play, person).open()):
+    harness = await two_branches(tmp_path)
+    async with at_the_keyboard(size=SIZE) as person, person.asked(tree_of(harness, person).open()):
         await person.press("home", "enter")
         await person.sees_soon("Leave this branch")
         await person.press("escape")
@@ -114,8 +116,8 @@ async def test_escape_at_the_question_of_a_summary_returns_to_the_tree(tmp_path:
 
 async def test_two_branches_are_compared_side_by_side(tmp_path: Path) -> None:
     writes = call("write", path="notes.md", content="x") + say("writing")
-    play = await two_branches(tmp_path, say("a"), writes, say("done"), say("c"))
-    async with at_the_keyboard(size=SIZE) as person, person.asked(tree_of(play, person).open()):
+    harness = await two_branches(tmp_path, say("a"), writes, say("done"), say("c"))
+    async with at_the_keyboard(size=SIZE) as person, person.asked(tree_of(harness, person).open()):
         await person.press("d", "left_square_bracket", "left_square_bracket", "j", "j", "d")
         headings = person.sees.splitlines()[1]
         assert "third" in headings and "second" in headings
@@ -126,16 +128,16 @@ async def test_two_branches_are_compared_side_by_side(tmp_path: Path) -> None:
 
 async def test_what_a_branch_did_is_told_in_badges(tmp_path: Path) -> None:
     writes = call("write", path="notes.md", content="x") + say("writing")
-    play = Play(tmp_path, writes, say("done"), tools=builtin_tools())
-    await play.prompt("write it")
-    entries = TreeEntries(play.session.log, play.session.tools.files_of)
+    harness = ScriptedSession(tmp_path, writes, say("done"), tools=builtin_tools())
+    await harness.prompt("write it")
+    entries = TreeEntries(harness.session.log, harness.session.tools.files_of)
     badges = [badge.text for bare in entries.bare() for badge in entries.described(bare).badges]
     assert "± notes.md" in badges
 
 
 async def test_a_label_is_set_and_found(tmp_path: Path) -> None:
-    play = await two_branches(tmp_path)
-    async with at_the_keyboard(size=SIZE) as person, person.asked(tree_of(play, person).open()):
+    harness = await two_branches(tmp_path)
+    async with at_the_keyboard(size=SIZE) as person, person.asked(tree_of(harness, person).open()):
         await person.press("L")
         await person.press(*"good start", "enter")
         assert "[good start]" in person.sees
@@ -145,8 +147,8 @@ async def test_a_label_is_set_and_found(tmp_path: Path) -> None:
 
 
 async def test_an_entry_is_copied(tmp_path: Path) -> None:
-    play = await two_branches(tmp_path)
-    async with at_the_keyboard(size=SIZE) as person, person.asked(tree_of(play, person).open()):
+    harness = await two_branches(tmp_path)
+    async with at_the_keyboard(size=SIZE) as person, person.asked(tree_of(harness, person).open()):
         await person.press("y")
         await person.until(lambda: bool(person.copied))
         assert person.copied == [("c", "entry")]
@@ -154,14 +156,14 @@ async def test_an_entry_is_copied(tmp_path: Path) -> None:
 
 
 async def test_a_branch_is_merged_as_a_summary(tmp_path: Path) -> None:
-    play = await two_branches(tmp_path, say("a"), say("b"), say("c"), say("what the other branch found"))
+    harness = await two_branches(tmp_path, say("a"), say("b"), say("c"), say("what the other branch found"))
     async with at_the_keyboard(size=SIZE) as person:
-        async with person.asked(tree_of(play, person).open()):
+        async with person.asked(tree_of(harness, person).open()):
             await person.press("left_square_bracket", "left_square_bracket", "m")
             person.clock.now += MIN_VISIBLE_SECONDS
             await person.press("1")
         await person.until(lambda: person.show_progress == [""])
-        [entry] = [one for one in play.session.log.path_to() if isinstance(one, BranchSummaryEntry)]
+        [entry] = [one for one in harness.session.log.path_to() if isinstance(one, BranchSummaryEntry)]
         assert entry.summary.endswith("what the other branch found")
 
 
@@ -177,19 +179,19 @@ async def test_leaving_a_branch_asks_what_goes_along(tmp_path: Path, keys, wants
         asked.append(text_of(context.messages[0].content))  # type: ignore[union-attr]
         return say("what I left")
 
-    play = Play(tmp_path, say("a"), say("b"), summarise)
-    await play.prompt("first")
-    await play.prompt("second")
-    old = play.session.log.leaf_id
+    harness = ScriptedSession(tmp_path, say("a"), say("b"), summarise)
+    await harness.prompt("first")
+    await harness.prompt("second")
+    old = harness.session.log.leaf_id
     async with at_the_keyboard(size=SIZE) as person:
-        async with person.asked(tree_of(play, person).go_to(entry_of(play, "you: second"))):
+        async with person.asked(tree_of(harness, person).go_to(entry_of(harness, "you: second"))):
             assert "Leave this branch" in person.sees
             await person.press(*keys, "enter")
             if focus:
                 await person.sees_soon("What should the summary be about?")
                 await person.press(*focus, "enter")
         assert person.written == ["second"]
-    summaries = [entry for entry in play.session.entries if isinstance(entry, BranchSummaryEntry)]
+    summaries = [entry for entry in harness.session.entries if isinstance(entry, BranchSummaryEntry)]
     if not wants:
         assert not summaries and not asked
         return
@@ -197,19 +199,19 @@ async def test_leaving_a_branch_asks_what_goes_along(tmp_path: Path, keys, wants
     assert entry.from_id == old and entry.from_hook is False and entry.usage is not None
     assert entry.details == {"readFiles": [], "modifiedFiles": []}
     assert entry.summary.endswith("what I left")
-    assert entry.parent_id == play.session.log.parent(entry_of(play, "you: second"))
+    assert entry.parent_id == harness.session.log.parent(entry_of(harness, "you: second"))
     assert (f"Additional focus: {focus}" in asked[0]) is bool(focus)
     assert "[User]: second" in asked[0] and "[User]: first" not in asked[0]
 
 
 async def test_whoever_never_wants_a_summary_is_not_asked(tmp_path: Path) -> None:
-    play = Play(tmp_path, say("a"), say("b"))
-    await play.prompt("first")
-    await play.prompt("second")
+    harness = ScriptedSession(tmp_path, say("a"), say("b"))
+    await harness.prompt("first")
+    await harness.prompt("second")
     effective_settings = EffectiveSettings()
     effective_settings.set("branchSummary.skipPrompt", True)
     async with at_the_keyboard() as person:
-        await tree_of(play, person, effective_settings).go_to(entry_of(play, "you: second"))
+        await tree_of(harness, person, effective_settings).go_to(entry_of(harness, "you: second"))
         assert person.written == ["second"]
 
 

@@ -10,7 +10,7 @@ from app.engine.tree.session_paths import SessionPaths
 from app.sessions.session_library import session_folder
 from app.sessions.session_log import SessionLog
 from app.tui.features.usage.page import UsagePage
-from tests.sessions.say import say
+from tests.sessions.make_entries import user_entry
 from tests.sessions.test_usage import answered
 from tests.tui.pages.person import Person, at_the_keyboard
 
@@ -29,7 +29,7 @@ def root(tmp_path: Path) -> Path:
     ):
         folder = tmp_path / project
         log = SessionLog.create(session_folder(tmp_path / "sessions", folder), folder)
-        log.append(say(words))
+        log.append(user_entry(words))
         for entry in entries:
             log.append(entry)
         log.close()

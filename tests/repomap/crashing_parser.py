@@ -7,7 +7,7 @@ from pathlib import Path
 from tools.repomap.index.building import index_batch
 
 
-def dies_at_poison(root: Path, paths: Sequence[str]) -> bytes:
+def crash_at_poison(root: Path, paths: Sequence[str]) -> bytes:
     if any("poison" in path for path in paths):
         os._exit(1)
     return index_batch(root, paths)

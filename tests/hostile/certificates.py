@@ -21,7 +21,7 @@ commonName = supplied
 _KEY = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes")
 
 
-class Authority:
+class CertificateAuthority:
     """Vouches for servers in one folder."""
 
     def __init__(self, folder: Path) -> None:

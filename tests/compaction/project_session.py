@@ -38,7 +38,7 @@ def files_in(entries: Sequence[Entry], carried: Any = None) -> FileLists:
     return files_of(entries, TOOLBOX.files_of, carried=carried)
 
 
-class Scene:
+class ProjectSession:
     """One session in `home/project`, and what the model was asked with."""
 
     def __init__(self, home: Path, responses: Iterable[Response] = (), *, window: int = 200_000) -> None:
@@ -66,7 +66,7 @@ class Scene:
         folder.mkdir(parents=True, exist_ok=True)
         shutil.copy(EXAMPLES / f"{name}.py", folder)
 
-    async def open(self, **options: Any) -> "Scene":
+    async def open(self, **options: Any) -> "ProjectSession":
         chosen = Options(**{"approve": True, **options})
         self.assembled = assemble_session(chosen, self.paths, {})
         session = self.session

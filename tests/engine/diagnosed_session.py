@@ -10,7 +10,7 @@ from app.providers.scripted import call
 from app.values.content import text_of
 from app.values.events import Notice
 from app.values.messages import CustomMessage
-from tests.engine.stage import Play
+from tests.engine.scripted_session import ScriptedSession
 from tools.registry import builtin_tools
 
 LINT = """
@@ -29,38 +29,42 @@ async def yes() -> bool:
     return True
 
 
-def stage(folder: Path, *responses: Any, when: str = "turn", command: str = "", **more: Any) -> Play:
+def diagnosed_session(
+    folder: Path, *responses: Any, when: str = "turn", command: str = "", **more: Any
+) -> ScriptedSession:
     project = folder / "project"
     project.mkdir(exist_ok=True)
     (folder / "lint.py").write_text(LINT)
     standing = more.pop("standing", None) or PermissionContext(
         asks="nobody", home=folder, agent_dir=folder / "agent", is_trusted=lambda: True, counts_async=yes
     )
-    play = Play(folder, *responses, tools=builtin_tools(), standing=standing, cwd=project, **more)
-    play.effective_settings.set("diagnostics.when", when)
-    play.effective_settings.set(
+    harness = ScriptedSession(
+        folder, *responses, tools=builtin_tools(), standing=standing, cwd=project, **more
+    )
+    harness.effective_settings.set("diagnostics.when", when)
+    harness.effective_settings.set(
         "diagnostics.commands", {"*.txt": command or f"{sys.executable} {folder}/lint.py {{files}}"}
     )
-    return play
+    return harness
 
 
-def write(play: Play, name: str, text: str) -> Path:
-    file = play.session.cwd / name
+def write(harness: ScriptedSession, name: str, text: str) -> Path:
+    file = harness.session.cwd / name
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(text)
     return file
 
 
-def told(play: Play) -> list[str]:
+def diagnostic_texts(harness: ScriptedSession) -> list[str]:
     return [
         text_of(one.content)
-        for one in play.session.messages
+        for one in harness.session.messages
         if isinstance(one, CustomMessage) and one.custom_type == MESSAGE_TYPE
     ]
 
 
-def warnings(play: Play) -> list[str]:
-    return [one.text for one in play.all(Notice) if one.level == "warning"]
+def warnings(harness: ScriptedSession) -> list[str]:
+    return [one.text for one in harness.all(Notice) if one.level == "warning"]
 
 
 def change(name: str, old: str, new: str) -> Any:

@@ -21,7 +21,7 @@ from tools.results import ToolResult, text_result
 Run = Callable[[dict[str, Any], ToolContext], Awaitable[ToolResult]]
 
 
-class Stage:
+class ScriptedLoop:
     """Runs the loop and keeps the conversation, as a session would."""
 
     def __init__(
@@ -52,7 +52,7 @@ class Stage:
             abort=self.abort,
             interrupt_mode=lambda: interrupt_mode,
             unwind_seconds=0.05,
-            hooks=answering(hooks),
+            hooks=hooks_with(hooks),
             report=report,
             will_retry=will_retry,
         )
@@ -94,7 +94,7 @@ class Stage:
         return self.registry.stream(self.script.model, context, StreamOptions())
 
 
-def answering(answers: dict[str, Any]) -> LoopHooks:
+def hooks_with(answers: dict[str, Any]) -> LoopHooks:
     """Hooks with these answers in place of the usual ones."""
     hooks = LoopHooks()
     for question, answer in answers.items():
@@ -120,7 +120,7 @@ def echo(name: str = "echo", **fields: Any) -> Tool:
     return tool(name, say_it, schema={"type": "object", "properties": {"text": {"type": "string"}}}, **fields)
 
 
-class Gate:
+class BlockingTool:
     """A tool that waits until the test lets it go on."""
 
     def __init__(self, name: str, **fields: Any) -> None:

@@ -32,7 +32,7 @@ from tools.operations import LocalFiles
 LIMIT = 32 << 20
 
 
-class Stage:
+class UndoSession:
     def __init__(self, folder: Path, *, name: str = "session") -> None:
         """`name`: of the session; several may work in one folder."""
         self.root = Path(os.path.realpath(folder)) / "project"

@@ -24,7 +24,7 @@ os.execv(sys.argv[2], sys.argv[2:])
 """Starts a program whose files may not grow beyond so many bytes."""
 
 
-def model_at(server: Loopback, api: str = "openai-completions", **more: Any) -> None:
+def use_model_at(server: Loopback, api: str = "openai-completions", **more: Any) -> None:
     """`mine/m` is what this server answers."""
     folder = Path(os.environ["BAYOU_AGENT_DIR"])
     folder.mkdir(parents=True, exist_ok=True)
@@ -32,7 +32,7 @@ def model_at(server: Loopback, api: str = "openai-completions", **more: Any) -> 
     (folder / "models.json").write_text(json.dumps({"providers": {"mine": {**entry, **more}}}))
 
 
-def settings(**values: Any) -> None:
+def write_user_settings(**values: Any) -> None:
     folder = Path(os.environ["BAYOU_AGENT_DIR"])
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "settings.json").write_text(json.dumps(values))
@@ -46,12 +46,12 @@ def ending(reason: str = "stop") -> dict[str, Any]:
     return {"id": "c", "choices": [{"index": 0, "delta": {}, "finish_reason": reason}]}
 
 
-def spoken(*texts: str) -> bytes:
+def answer_body(*texts: str) -> bytes:
     """An answer, as a body."""
     return sse(*map(piece, texts), ending(), done=True)
 
 
-def called(name: str, **arguments: Any) -> bytes:
+def tool_call_body(name: str, **arguments: Any) -> bytes:
     """A call of a tool, as a body."""
     call = {
         "index": 0,

@@ -14,7 +14,7 @@ from app.providers.scripted import say
 from app.values.entries import Entry
 from app.values.events import ExtensionError
 from app.values.messages import CustomMessage
-from tests.engine.stage import Play
+from tests.engine.scripted_session import ScriptedSession
 from tools.base import Tool
 
 
@@ -27,7 +27,7 @@ class Sent(msgspec.Struct, frozen=True, kw_only=True):
     call_id: str | None
 
 
-class PersonUi(SilentUi):
+class AnsweringUi(SilentUi):
     """Answers questions from a list and remembers what it was shown."""
 
     has_ui = True
@@ -77,14 +77,14 @@ class PersonUi(SilentUi):
         self.title = title
 
 
-class Scene:
+class ExtensionHost:
     """Extensions that are loaded here are bound to this session."""
 
     def __init__(self, folder: Path, cwd: Path) -> None:
         self.cwd = cwd
-        self.play = Play(folder, *[say("ok")] * 20, cwd=cwd)
-        self.session = self.play.session
-        self.choice = self.play.choice
+        self.harness = ScriptedSession(folder, *[say("ok")] * 20, cwd=cwd)
+        self.session = self.harness.session
+        self.choice = self.harness.choice
         self.settings: dict[str, Any] = {}
         self.done: list[str] = []
         """What was asked of the program around the session."""
@@ -93,9 +93,9 @@ class Scene:
         self.bound = SessionBinding(
             session=self.session,
             mode="tui",
-            ui=PersonUi(),
-            places=self.play.places,
-            registrations=RegistrationTables(self.session, self.choice, self.play.registry),
+            ui=AnsweringUi(),
+            places=self.harness.places,
+            registrations=RegistrationTables(self.session, self.choice, self.harness.registry),
             settings=lambda: self.settings,
             is_trusted=True,
             shutdown=lambda: self.done.append("shutdown"),
@@ -134,7 +134,7 @@ class Scene:
         return self.session.entries
 
     def errors(self) -> list[ExtensionError]:
-        return self.play.all(ExtensionError)
+        return self.harness.all(ExtensionError)
 
 
 async def settled() -> None:

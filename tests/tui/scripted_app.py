@@ -21,7 +21,7 @@ from tests.support.idle import text_of
 from tools.base import Tool
 
 
-class StageApp(BayouApp):
+class ScriptedApp(BayouApp):
     """Adds what tests wait for: the event of a run that has settled, and the screen as text."""
 
     settled_count = 0
@@ -68,7 +68,7 @@ def make_app(
     options: Options | None = None,
     extension: str = "",
     project: str = "project",
-) -> StageApp:
+) -> ScriptedApp:
     """A session in `home/project`; without responses the offline model answers. `extension` is the code of one
     that the person has installed; bayou's own are loaded with it."""
     folder = home / project
@@ -88,7 +88,7 @@ def make_app(
         session.tools.register(tool, owner="test")
     opening = StartOptions(extend=make_extensions(assembled, options, paths) if extension else None)
     clock = Clock()
-    app = StageApp(
+    app = ScriptedApp(
         assembled,
         opening=opening,
         home=home,
@@ -101,7 +101,7 @@ def make_app(
     return app
 
 
-async def settled(app: StageApp, pilot: Pilot[int], count: int = 1) -> None:
+async def wait_for_runs(app: ScriptedApp, pilot: Pilot[int], count: int = 1) -> None:
     """Until so many runs have settled and the page shows it."""
     async with asyncio.timeout(10):
         while app.settled_count < count:
@@ -110,12 +110,12 @@ async def settled(app: StageApp, pilot: Pilot[int], count: int = 1) -> None:
     await pilot.pause()
 
 
-async def submit(app: StageApp, pilot: Pilot[int], text: str) -> None:
+async def submit(app: ScriptedApp, pilot: Pilot[int], text: str) -> None:
     app.editor.set_text(text)
     await pilot.press("enter")
 
 
-async def say_yes(app: StageApp, pilot: Pilot[int]) -> None:
+async def accept_trust(app: ScriptedApp, pilot: Pilot[int]) -> None:
     """To the question of trust, after the pause that it wants."""
     async with app.settling(pilot):
         while not isinstance(app.screen, TrustScreen):

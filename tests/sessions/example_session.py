@@ -7,7 +7,7 @@ from app.values.content import Text, Thinking, ToolCall
 from app.values.entries import MessageEntry
 from app.values.messages import AssistantMessage, ToolResultMessage
 from app.values.usage import Cost, Usage
-from tests.sessions.say import answer, say
+from tests.sessions.make_entries import assistant_entry, user_entry
 
 PATCH = """--- a/src/area.py
 +++ b/src/area.py
@@ -74,9 +74,9 @@ def came(call: str, tool: str, text: str, *, details: object = None, is_error: b
     return MessageEntry(parent_id=None, message=message)
 
 
-def shown_session(folder: Path) -> SessionLog:
+def example_session(folder: Path) -> SessionLog:
     log = SessionLog.in_memory(folder)
-    log.append(say("Why is the area wrong?"))
+    log.append(user_entry("Why is the area wrong?"))
     log.append(
         asked(ToolCall(id="1", name="read", arguments={"path": "src/area.py"}), thinking="Look first.")
     )
@@ -90,11 +90,11 @@ def shown_session(folder: Path) -> SessionLog:
     log.append(
         came("3", "bash", "1 failed\n\nCommand exited with code 1", details={"exitCode": 1}, is_error=True)
     )
-    told = log.append(MessageEntry(parent_id=None, message=answer(ANSWER).message))
-    log.append(say(f"Another way: {HOSTILE}"))
-    log.append(answer(f"On the other branch. {HOSTILE}"))
+    told = log.append(MessageEntry(parent_id=None, message=assistant_entry(ANSWER).message))
+    log.append(user_entry(f"Another way: {HOSTILE}"))
+    log.append(assistant_entry(f"On the other branch. {HOSTILE}"))
     log.move_leaf(told.id)
-    log.append(say("Thanks. And this one?"))
-    log.append(answer("On this branch. " + "x" * 200))
+    log.append(user_entry("Thanks. And this one?"))
+    log.append(assistant_entry("On this branch. " + "x" * 200))
     log.rename("Areas & products")
     return log

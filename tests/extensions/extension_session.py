@@ -13,12 +13,12 @@ from app.extensions.time_limits import HookLimits
 from app.providers.model_stream import Context
 from app.values.content import text_of
 from app.values.messages import AssistantMessage, CustomMessage, ToolResultMessage, UserMessage
-from tests.engine.stage import Play
+from tests.engine.scripted_session import ScriptedSession
 from tests.extensions.conftest import source
 from tools.registry import builtin_tools
 
 
-class Theatre:
+class ExtensionSession:
     """A session with extensions, and what the model was asked with."""
 
     def __init__(self, folder: Path, *responses: Any) -> None:
@@ -26,7 +26,7 @@ class Theatre:
         self.sections: dict[str, str] = {}
         self.extensions = Extensions(limits=lambda: HookLimits(answer=1, slow_answer=1, block=0.5))
         self.hooks = ExtensionHooks(self.extensions)
-        self.play = Play(
+        self.harness = ScriptedSession(
             folder,
             *(self._noting(response) for response in responses),
             tools=builtin_tools(),
@@ -43,14 +43,14 @@ class Theatre:
 
     async def load(self, *functions: Callable[..., Any], mode: Any = "print") -> None:
         await self.extensions.load([source(function, function.__name__) for function in functions])
-        play, session = self.play, self.play.session
+        harness, session = self.harness, self.harness.session
         self.extensions.bind(
             SessionBinding(
                 session=session,
                 mode=mode,
                 ui=SilentUi(session.events.publish_now),
-                places=play.places,
-                registrations=RegistrationTables(session, play.choice, play.registry),
+                places=harness.places,
+                registrations=RegistrationTables(session, harness.choice, harness.registry),
                 prompt_sections=self.sections,
                 is_trusted=True,
             )
@@ -58,8 +58,8 @@ class Theatre:
         EventForwarder(self.extensions, self.hooks.catalogue).listen_to(session)
 
     async def prompt(self, text: str) -> None:
-        await self.play.prompt(text)
-        await self.play.session.events.drain()
+        await self.harness.prompt(text)
+        await self.harness.session.events.drain()
 
     def read(self, number: int = -1) -> list[str]:
         """What the model read with a request, shortly: role or type, and the beginning of the text."""

@@ -31,7 +31,7 @@ from tools.base import Tool
 from tools.workspace import Workspace
 
 
-class Play:
+class ScriptedSession:
     """One session and what happened in it."""
 
     def __init__(
@@ -143,5 +143,5 @@ def by_its_words(message: AssistantMessage, model: Model | None) -> Failure:
     )
 
 
-def settled(play: Play) -> Callable[[], bool]:
-    return lambda: any(isinstance(event, AgentSettled) for event in play.events)
+def settled(harness: ScriptedSession) -> Callable[[], bool]:
+    return lambda: any(isinstance(event, AgentSettled) for event in harness.events)

@@ -16,7 +16,7 @@ from tools.running.shell import ShellSettings, SpawnPlan, child_environment
 from tools.workspace import Workspace
 
 
-class BoxedHands:
+class BoxedCommands:
     def __init__(
         self, home: Path, project: Path, step: ConfinementMethod, *, is_persistent: bool = False
     ) -> None:

@@ -186,7 +186,7 @@ def test_servers_are_contacted_from_outside_of_a_session(paths: Paths, capsys):
     told = capsys.readouterr()
     assert 'Failed to connect to "broken"' in told.err
     assert "| no config" in told.err
-    assert "11 tools" in told.out
+    assert "12 tools" in told.out
     assert run(["logs", "broken"]) == 0
     assert "no config" in capsys.readouterr().out
     assert run(["restart", "docs"]) == 0

@@ -290,8 +290,8 @@ _READS = """
 import sys
 from pathlib import Path
 from app.sessions.session_library import usage_in
-from app.sessions.index.usage import total
-print(total(usage_in(Path(sys.argv[1]), Path(sys.argv[2])).parts).input)
+from app.sessions.index.usage import sum_parts
+print(sum_parts(usage_in(Path(sys.argv[1]), Path(sys.argv[2])).parts).input)
 """
 
 

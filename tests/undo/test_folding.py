@@ -66,7 +66,7 @@ def test_a_restore_that_ended_before_it_began_has_done_nothing(folder: Path) -> 
     stage.prompt("two")
     stage.record(stage.write("Name", None), stage.write("name", "text\n"))
     with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr("app.undo.session_undo.carry_out", _end)
+        patch.setattr("app.undo.session_undo.run_steps", _end)
         stage.restores.carry_out(stage.undo(), {})
     ((_, data),) = SessionRestores(stage.log, stage.recorder).left_open()
     assert data.changes == ()

@@ -117,7 +117,7 @@ def test_a_restore_that_was_interrupted_is_finished_or_taken_back(tmp_path: Path
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
-            "app.undo.session_undo.carry_out", lambda wanted: run_steps(wanted[:done], after_each=stop)
+            "app.undo.session_undo.run_steps", lambda wanted: run_steps(wanted[:done], after_each=stop)
         )
         try:
             stage.restores.carry_out(stage.undo(), {})

@@ -60,7 +60,7 @@ async def test_servers_are_tested_switched_exposed_and_opened_by_keys(desk: Desk
         await person.press("t")
         await person.sees_soon("failed", "no config", "the program exited with code 3")
         await person.press("down", "t")
-        await person.sees_soon("docs answers", "ready", "11 tools")
+        await person.sees_soon("docs answers", "ready", "12 tools")
         assert "hunter2" not in person.sees
         await person.press("x")
         await person.sees_soon("applies from the next prompt")

@@ -1,5 +1,5 @@
-"""Measures the face of editors (`bayou acp`) against RPC: initialize, memory, a long answer, loading a long
-session, and cancelling at random moments."""
+"""Measures the ACP interface (`bayou acp`) against RPC: initialize, memory, a long answer, loading a long session,
+and cancelling at random moments."""
 
 import json
 import random

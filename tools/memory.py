@@ -33,7 +33,7 @@ def _malloc_trim() -> Callable[[int], object] | None:
     elsewhere."""
     if not sys.platform.startswith("linux"):
         return None
-    import ctypes  # noqa: PLC0415  (whoever reads a session at the start has no use for it)
+    import ctypes  # noqa: PLC0415  (reading a session at the start does not need it)
 
     try:
         return ctypes.CDLL(None).malloc_trim

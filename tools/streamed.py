@@ -29,18 +29,18 @@ class StreamedJson:
     def __init__(self) -> None:
         self._root: dict[str, Any] = {}
         self._open: list[tuple[dict[str, Any] | list[Any], str]] = []
-        """Containers that have not ended, and of each object the name of the member that is arriving."""
+        """The open containers, each object with the name of its arriving member."""
         self._state: State = "begin"
         self._may_end = False
-        """The container that began just now may be empty."""
+        """Whether the container that has just begun may be empty."""
         self._is_name = False
-        """The text that is arriving is a name."""
+        """Whether the arriving text is a name."""
         self._has_part = False
-        """What has come of the text that is arriving stands in its container."""
+        """Whether a part of the arriving text is in its container already."""
         self._pieces: list[str] = []
         self._rest = ""
         self.is_plain = True
-        """Nothing in it had to be taken for something else."""
+        """Whether the text was plain JSON so far, with nothing repaired."""
 
     @property
     def is_over(self) -> bool:
@@ -93,7 +93,7 @@ class StreamedJson:
         behind = text[end : end + 6]
         is_cut = len(behind) < 6 and _CUT_ESCAPE.fullmatch(behind) is not None
         if is_cut and (half := _HIGH_SURROGATE.search(run)) is not None and _is_escape(run, half.start()):
-            run, behind = run[: half.start()], half[0] + behind  # its other half is still to come
+            run, behind = run[: half.start()], half[0] + behind  # its other half is still to arrive
         self._add_run(run)
         if is_cut:
             self._rest = behind
@@ -101,7 +101,7 @@ class StreamedJson:
         if text[end] == '"':
             self._end_string()
             return end + 1
-        self._pieces.append("\\")  # an escape that does not exist is a backslash
+        self._pieces.append("\\")  # the escape does not exist, so the backslash is literal
         self.is_plain = False
         return end + 1
 

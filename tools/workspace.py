@@ -73,52 +73,53 @@ class Workspace:
     ) -> None:
         self.cwd = cwd
         self.cache_dir = cache_dir
-        """For what can be made anew at any time; None: nothing is kept on disk."""
+        """The folder for data that can be created anew at any time; None: nothing is stored on disk."""
         self.box_of_files: Callable[[], Box | None] = lambda: None
-        """What the tools may do to this machine's files by themselves; None: what the person may."""
+        """Returns the sandbox policy of the tools' own file operations; None: no limits beyond the user's."""
         self.box_of_start_up: Callable[[str], Box | None] = lambda folder: None
-        """In which start-up files are read, with this folder to write to. Raises `ToolError` where they must not be."""
+        """Returns the policy under which start-up files are read, given the folder that they may write. Raises
+        `ToolError` if they must not be read."""
         self._own_files = BoxedFiles(lambda: self.box_of_files())
         self.files: FileOperations = files or self._own_files
         self._own_processes = None if processes else LocalProcesses(abilities)
         self.abilities = abilities
-        """What this system can do for commands in a box."""
+        """The sandbox features of this system."""
         self.processes: ProcessOperations = processes or self._own_processes or LocalProcesses(abilities)
         self.shell = shell
-        """Asked for at every command, as the settings may have changed."""
+        """Returns the shell settings, called for every command because they may have changed."""
         self.read = read
         self.edit_mode = edit_mode
-        """How the model that reads is asked to write edits: whether lines are shown with anchors."""
+        """Returns how the model is asked to write edits, which decides whether lines are shown with anchors."""
         self.pty_host = pty_host
-        """Set by a face that can show a terminal."""
+        """The host that shows terminals, set by an interface that can."""
         self.terminal_turn = asyncio.Lock()
-        """A person types into one terminal at a time."""
+        """A lock, because the user can type into only one terminal at a time."""
         self.active_tools = active_tools
-        """Names of the tools that the model has, for hints to better ones."""
+        """Returns the names of the model's tools, for hints to better ones."""
         self.spawn_hook = spawn_hook
-        """Asked about every command before it is started."""
+        """Called before every command starts; may change the command."""
         self.watch_command: WatchCommand | None = None
-        """Asked about every command of the model's before it is started."""
+        """Called before every command of the model starts; watches its file changes."""
         self.confine: BoxForCall | None = None
-        """Asked about every process that a call starts, before it is started; and what its box would be by now."""
+        """Returns the sandbox for each process that a call starts, and what that sandbox would be by now."""
         self.box_now: Callable[[str], Box | None] = lambda call_id: None
         self.refused_hosts: Callable[[str], tuple[str, ...]] = lambda caller: ()
-        """Each `host:port` that the proxy refused to the commands of a box, by its `caller`."""
+        """Returns each `host:port` that the proxy refused, by the caller name of the sandbox."""
         self.mask_output: CurrentMask = lambda: None
-        """What is masked in the output of commands, as it comes."""
+        """Returns the mask for the output of commands while it arrives."""
         self.kept_back: Callable[[], Callable[[str], bool]] = lambda: lambda path: False
-        """Asked once for each search: of which files, by their paths without links, it is to show no lines."""
+        """Called once for each search: returns a check, by real path, whether lines of a file must not be shown."""
         self.mask_text: Callable[[str], str] = str
-        """The same for a text, before it is cut."""
+        """Masks a text before it is cut."""
         self._repositories = repositories
         self._repository: MappedRepository | None = None
         self.map_heard: Callable[[], None] = lambda: None
-        """Called, from any thread, while the map of the repository is being made."""
+        """Called, from any thread, while the repository map is being built."""
         self.exchanged: Callable[[], None] = lambda: None
-        """Called when the tools work with other operations."""
+        """Called when the tools switch to other file and process operations."""
         self.artifacts = artifacts or Artifacts()
         self.nested = NestedPathFinder()
-        """Which repositories and files that run later lie below the workspace."""
+        """Finds nested repositories and autorun files below the workspace."""
         self.git_copies = GitCopies(self.private_folder)
         self.read_cache = ReadCache()
         self.line_indexes = LineIndexes()
@@ -127,12 +128,12 @@ class Workspace:
         self.mutations.subscribe(self._update_map)
         self.pending = PendingChanges(lambda: self.mutations)
         self.running: set[RunningProcess] = set()
-        """Commands, and what commands left behind."""
+        """Running commands, and processes that commands left behind."""
         self.shell_session: ShellSession | None = None
         self._kernel_settings = kernel_settings
         self._kernel: SessionKernel | None = None
         self.ripgrep: str | None = None
-        """The search program, once it was looked for."""
+        """The search program, once it was searched for."""
 
     def private_folder(self, kind: str) -> Path:
         """Creates a folder that commands cannot see; its user removes it."""
@@ -161,7 +162,8 @@ class Workspace:
         return isinstance(self.files, LocalFiles)
 
     def exchange(self, files: FileOperations | None, processes: ProcessOperations | None) -> None:
-        """The tools work with these from now on; None: with this machine's own. What is known of files is forgotten."""
+        """Switches to other file and process operations; None means those of this machine. Forgets what is known of
+        files."""
         self._own_processes = self._own_processes or LocalProcesses(self.abilities)
         self.files, self.processes = files or self._own_files, processes or self._own_processes
         self.mutations.use(self.files)
@@ -175,7 +177,7 @@ class Workspace:
     def kernel(self) -> "SessionKernel":
         """Returns the session's Python kernel without starting it."""
         if self._kernel is None:
-            # What most sessions never need.
+            # Most sessions never need the kernel.
             from tools.kernel.kept import SessionKernel  # noqa: PLC0415
             from tools.kernel.settings import KernelSettings  # noqa: PLC0415
 

@@ -51,7 +51,7 @@ async def _complete(
 async def _ask(
     paths: Paths, catalogue: ModelCatalogue, credentials: Credentials, flags: Mapping[str, bool]
 ) -> None:
-    from app.providers.models.discovery import discover, discovery_hint  # noqa: PLC0415  (only when there is somebody to ask)
+    from app.providers.models.discovery import discover, discovery_hint  # noqa: PLC0415  (only when servers are asked)
     from app.resources.settings.effective_settings import EffectiveSettings  # noqa: PLC0415  (beside it)
 
     network = EffectiveSettings(paths, flags=flags).settings.network

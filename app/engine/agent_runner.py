@@ -89,7 +89,7 @@ class AgentRunner:
             is_answering=lambda: self._begun.is_answering and not self._abort.is_set,
         )
         self._pending: list[Message] = []
-        """What the next run of the loop delivers."""
+        """The messages that the next run of the loop delivers."""
         self._last_end: AgentEnd | None = None
 
     @property
@@ -112,7 +112,8 @@ class AgentRunner:
         self._pending = []
         self._last_end = None
         self._task = asyncio.get_running_loop().create_task(self._work(list(prompts)))
-        if self._requests.budget.seconds_left:  # otherwise there is no limit, or no request is sent at all
+        # Without a limit nothing is timed, and without time left no request is sent.
+        if self._requests.budget.seconds_left:
             watch = asyncio.get_running_loop().create_task(self._stop_in_time(self._abort))
             self._task.add_done_callback(lambda _: watch.cancel())
 
@@ -169,7 +170,7 @@ class AgentRunner:
         pending: list[Message] = prompts
         is_queued = False
         while True:
-            self._following.look()  # every run begins with the settings as the files say them by then
+            self._following.look()  # every run begins with the present settings
             ports = self._ports()
             if pending:
                 await self._consume(loop.run_loop(pending, ports, is_from_queue=is_queued))
@@ -183,7 +184,8 @@ class AgentRunner:
             pending, is_queued = self._late_messages(), True
             if pending or await self._should_continue():
                 continue
-            pending = [] if self._abort.is_set else self._late_messages()  # said while it was looked at
+            # Messages that arrived while the settings were read.
+            pending = [] if self._abort.is_set else self._late_messages()
             if not pending:
                 return
 
@@ -339,7 +341,7 @@ class AgentRunner:
             await self._telling.publish(
                 AutoRetryEnd(success=False, attempt=attempt, final_error=f"Retry cancelled. {error}")
             )
-            return "stop"  # the failure is the last word, and can be tried again by hand
+            return "stop"  # the failure ends the run, and the user can retry it
         await self.leave_out(message)
         return "continue"
 

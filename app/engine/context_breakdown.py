@@ -158,7 +158,7 @@ def _group_and_title(message: Message) -> tuple[BreakdownGroup, str]:
 
 
 def _is_map(message: ToolResultMessage) -> bool:
-    """Where something is, and no content: of a file, a folder or the repository."""
+    """Whether the message is a map, which says where something is in a file, a folder or the repository."""
     match message.details:
         case {"outline": True}:
             return True

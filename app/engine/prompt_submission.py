@@ -60,7 +60,7 @@ class PromptSubmission(msgspec.Struct, eq=False, kw_only=True):
                 "to queue the message."
             )
         if not is_running:
-            self.settings_watch.look()  # before anybody is asked about the run that these words begin
+            self.settings_watch.look()  # before extensions are asked about the run that this prompt begins
         taken = await self._preprocess(words, expand=expand)
         if taken is None:
             self.outcomes.handled(words.request_id)
@@ -81,7 +81,7 @@ class PromptSubmission(msgspec.Struct, eq=False, kw_only=True):
             *(self.masking.said(one, "an extension") for one in await self.hooks.companions(taken)),
             *(self.masking.said(one, "the map") for one in asides),
         ]
-        if self.runner.is_running:  # something else began while extensions were asked
+        if self.runner.is_running:  # something else started while extensions were asked
             return self._queue(words, [*companions, message])
         self._start([*self.queues.take_next_turn(), *companions, message])
         self._expect_outcome(words, message)
@@ -194,7 +194,7 @@ class PromptSubmission(msgspec.Struct, eq=False, kw_only=True):
             self.queues.add("steering" if deliver_as == "steer" else "follow_up", message)
         elif trigger and not self._is_closed:
             self.preconditions.require_model()
-            if self.context.is_summarising:  # the summary being written knows nothing of this message
+            if self.context.is_summarising:  # the running summary does not include this message
                 self.queues.add("steering" if deliver_as == "steer" else "follow_up", message)
                 self._delayed_start = asyncio.ensure_future(self._start_after_summary())
             else:
@@ -223,7 +223,7 @@ class PromptSubmission(msgspec.Struct, eq=False, kw_only=True):
         try:
             self.models.record_choice()
         except SessionWriteError:
-            pass  # the run tells it, with what it means
+            pass  # the run reports it, with advice
         self.runner.start(messages)
 
 

@@ -38,42 +38,42 @@ class Session:
         self.events = made.core.event_bus
         self.queues = made.core.queues
         self.outcomes = made.core.outcomes
-        """Prompts that were sent with an id, until they have their outcome."""
+        """Prompts that were sent with an id and have no outcome yet."""
         self.models = made.models.selection
         self.requests = made.models.requests
         self.budget = made.core.budget
-        """Limits of what its requests use."""
+        """Limits of the session's usage."""
         self.record = made.record
-        """Names, notes and changes of the context, as entries of the session."""
+        """Names, notes and context edits, as entries of the session."""
         self.settings = made.settings_watch
         self.compaction = made.compaction
         self.branches = made.navigation
-        """Other points of the tree, and other sessions."""
+        """Navigation to other points of the tree and to other sessions."""
         self.tools = given.toolbox
         self.calls = made.tools.nested
-        """Calls of tools that are not the model's own."""
+        """Tool calls that the model did not make itself."""
         self.previews = made.tools.preview
         self.jobs = made.jobs
         self.todos = made.planning.todos
         self.plan = made.planning.plan
         self.pending = made.files.pending
-        """Staged changes, which wait to be applied or discarded."""
+        """Staged changes that wait to be applied or discarded."""
         self.files = made.files.kept
         self.restoring = made.files.restoring
-        """Putting files back to what they were."""
+        """Restores files to earlier states."""
         self.repository = made.repository
         self.permissions = made.permits
         self.secrets = made.masking
         self.mcp = made.servers
         self.shell = made.runs.shell
-        """Commands that the person runs."""
+        """Commands that the user runs."""
         self.own_shell = ShellSnapshotSource(given.toolbox.workspace)
         self.cells = made.runs.cells
-        """Python that the person runs, and the kernel."""
+        """Python cells that the user runs, and the kernel."""
         self.side_questions = made.models.beside
         self.retry_countdown = made.runner.countdown
 
-    # What it is
+    # State
 
     @property
     def state(self) -> SessionState:
@@ -139,7 +139,7 @@ class Session:
         """Calls `listener` with every event, or with the types in `hears`; returns a function that stops it."""
         return self.events.subscribe(listener, pace=pace, hears=hears)
 
-    # Talking
+    # Prompts
 
     async def prompt(
         self,

@@ -122,7 +122,7 @@ class SessionParts:
         )
 
     async def _send(self, message: CustomMessage, *, deliver_as: DeliverAs, trigger: bool = False) -> str:
-        """For subjects that are made before `prompts`."""
+        """Sends a message for parts that are made before `prompts`."""
         return await self.prompts.send(message, deliver_as=deliver_as, trigger=trigger)
 
     def _require_idle(self, what: str) -> None:
@@ -140,7 +140,7 @@ class SessionParts:
         self.prompts.close()
         stopping = asyncio.ensure_future(self.stop())
         await asyncio.wait({stopping}, timeout=STOP_TIMEOUT)
-        workspace.end_kernel()  # a cell that ignores interrupts would keep the run for seconds
+        workspace.end_kernel()  # a cell that ignores interrupts would delay the end of the run for seconds
         await asyncio.wait({stopping}, timeout=STOP_TIMEOUT)
         self.core.outcomes.close()
         await self.jobs.close()

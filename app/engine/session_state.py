@@ -21,7 +21,7 @@ CompactionMode = Literal["off", "remind", "auto"]
 class SessionState(msgspec.Struct, frozen=True, kw_only=True):
     """The state of a session at one moment."""
 
-    # Its record
+    # The record
     session_id: str
     file: Path | None
     """The session file; None: the session is in memory."""
@@ -32,7 +32,7 @@ class SessionState(msgspec.Struct, frozen=True, kw_only=True):
     is_on_disk: bool
     """Whether the session file exists."""
 
-    # What answers
+    # The model
     model: Model | None
     thinking: ThinkingLevel
     levels: tuple[ThinkingLevel, ...]
@@ -40,7 +40,7 @@ class SessionState(msgspec.Struct, frozen=True, kw_only=True):
     scope: tuple[Model, ...]
     """The models of the cycle; empty: all that have credentials."""
 
-    # What is under way
+    # Activity
     is_running: bool
     is_compacting: bool
     """Whether a summary is being written, of any kind."""
@@ -53,12 +53,12 @@ class SessionState(msgspec.Struct, frozen=True, kw_only=True):
     """Number of messages in the queues."""
     running_jobs: int
 
-    # How full it is
+    # Context
     context_tokens: int
     is_full: bool
     """Whether the context uses tokens reserved for the answer."""
 
-    # How it is set
+    # Settings
     permission_mode: PermissionMode
     """The mode that decides what runs without a question."""
     sandbox_warning: str

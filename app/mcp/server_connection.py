@@ -149,7 +149,7 @@ class ServerConnection:
                 await self._until_end(client, greeting)
         except asyncio.CancelledError:
             self._fail(ServerUnavailable("the request was cancelled"))
-        except BaseException as problem:  # noqa: BLE001  (whatever the SDK raises, in groups too, ends this alone)
+        except BaseException as problem:  # noqa: BLE001  (any error of the SDK, also in groups, ends only this connection)
             self._fail(to_server_error(problem))
         finally:
             self._client = None

@@ -119,9 +119,8 @@ def _by_mode(part: CallPart, policy: PermissionPolicy) -> tuple[CallOutcome, str
     if policy.mode == "auto-edit" and part.risk == "contained" and part.needs_sandbox:
         if part.network:
             hosts = [host.rpartition(":")[0].strip("[]") for host in part.hosts]
-            is_inside = (
-                part.kind != "host" and policy.has_private_network
-            )  # a tool's host is reached from outside
+            # A tool connects to its host from outside the sandbox.
+            is_inside = part.kind != "host" and policy.has_private_network
             if hosts and LOCAL_HOSTS.issuperset(hosts) and is_inside:
                 return "run", "mode auto-edit, in the sandbox's own network"
             return "ask", "mode auto-edit"

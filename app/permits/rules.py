@@ -148,14 +148,14 @@ def merged_rules(written: Iterable[WrittenRules]) -> PermitRules:
 def rule_matches(rule: PermitRule, part: CallPart, tool: str, place: CommandPlace) -> bool:
     """Whether a rule applies to this part of a call."""
     if rule.kind.startswith("sandbox."):
-        return False  # it says what a box can do, and lets no call run
+        return False  # a sandbox rule says what the sandbox may do, and allows no call
     if rule.kind == "tool":
         return _matches_tool(rule.pattern, tool)
     if rule.kind == "net":
         return _matches_hosts(rule, part)
     if rule.kind == "bash":
         return part.kind == "command" and _matches_command(rule, part)
-    # What may not be read may not be changed either: an edit shows lines. Allowed to be read is not more than that.
+    # Paths that may not be read may not be changed either, because an edit shows lines. The reverse does not hold.
     fits = (rule.deed != "allow" or not part.changes) if rule.kind == "read" else part.changes
     return fits and part.path is not None and matches_path(rule.pattern, part.path, place)
 
@@ -170,7 +170,7 @@ def _matches_tool(pattern: str, tool: str) -> bool:
 
 def _matches_command(rule: PermitRule, part: CallPart) -> bool:
     if part.words is None:
-        # What is not known to be another command is not let off a rule that forbids or asks.
+        # A command that is only partly known still matches deny and ask rules.
         return rule.deed != "allow" and _words_match(rule.pattern.split(), part.text.split())
     return _words_match(rule.pattern.split(), list(part.words))
 

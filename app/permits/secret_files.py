@@ -78,7 +78,7 @@ def _secrecy_of_pattern(path: str, home: str) -> Likelihood:
     if not WILDCARD.search(name):
         return "likely" if name in _NAMES or name.endswith(_SUFFIXES) or _is_env(name) else "no"
     if name[0] == ANY_NAME and name[1:] in _DATA_SUFFIXES:
-        return "maybe"  # a browser's file can be among them, but who writes this means a project's data
+        return "maybe"  # a browser's file may be among them, but such a pattern is meant for a project's data
     form = pattern_of(name)
     plain = WILDCARD.sub("", name)
     if plain:

@@ -31,7 +31,7 @@ class CallRequest(msgspec.Struct, frozen=True, kw_only=True):
     """The tool's name in rules."""
     effects: Effects
     arguments: Mapping[str, Any] = {}
-    """Shown in the question about a tool that may do anything."""
+    """The arguments, shown in the question about a tool that may do anything."""
     claim: str = ""
     """The tool's own description, shown in the same question."""
 

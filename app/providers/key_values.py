@@ -66,7 +66,7 @@ class KeyValues:
             return known
 
     async def _run(self, command: str, what: str) -> str:
-        # In the person's own terminal session: it may ask for a password there.
+        # The command runs in the user's terminal, where it may ask for a password.
         async with await RunningProgram.start(
             ("/bin/sh", "-c", command), env={**os.environ, **self._env}, keeps_errors=True, is_apart=False
         ) as program:

@@ -83,7 +83,7 @@ class Registry:
         async def produce(stream: AssistantStream) -> None:
             adapter = await self._adapter(model.api)
             told = context
-            if self._by_api[model.api][-1].module is None:  # not ours: it may count on a tuple
+            if self._by_api[model.api][-1].module is None:  # a registered adapter may rely on a tuple
                 told = msgspec.structs.replace(context, messages=tuple(context.messages))
             try:
                 await adapter(model, told, options, stream)

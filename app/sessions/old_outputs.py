@@ -62,7 +62,7 @@ def _measure(folder: Path) -> _Outputs | None:
         files = [entry.stat(follow_symlinks=False) for entry in os.scandir(folder)]
         newest = max((file.st_mtime for file in files), default=folder.stat().st_mtime)
     except OSError:
-        return None  # removed meanwhile, or not ours to read
+        return None  # removed meanwhile, or not readable
     return _Outputs(folder=folder, size=sum(file.st_size for file in files), newest=newest)
 
 

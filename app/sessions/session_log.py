@@ -152,7 +152,7 @@ class SessionLog:
             )
         return log
 
-    # What it is
+    # Properties
 
     @property
     def session_id(self) -> str:
@@ -342,7 +342,7 @@ class SessionLog:
         """Releases the lock. The log can still be read."""
         self._keeping.close()
 
-    # Inside
+    # Internals
 
     def _position(self, entry_id: str | None) -> int:
         """Returns the position of an entry; None stands for the place above every root."""

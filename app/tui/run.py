@@ -170,7 +170,8 @@ async def _run(app: BayouApp, leaving: TimedShutdown, faults: "FaultReports", *,
     ending: set[asyncio.Task[None]] = set()
 
     def end_on_signal(number: int) -> None:
-        """The session first: when the terminal has gone, giving it back can block for ever."""
+        """Closes the session first and restores the terminal afterwards, which can block for ever if the terminal is
+        gone."""
         if ending:
             return
         app.begin_leaving(128 + number)

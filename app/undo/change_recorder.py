@@ -75,7 +75,7 @@ class ChangeRecorder(msgspec.Struct, eq=False):
         """Returns the change under the given name and under the file's other hard links."""
         change = self._change(intent, name)
         if change.before is None or change.after is None:
-            return [change]  # a new file has no other name, and what is removed is one name
+            return [change]  # a new file has no other names, and a removal concerns one name
         others, is_all = other_names(intent.real_path, str(self.root))
         change = msgspec.structs.replace(change, is_shared=not is_all)
         return [
@@ -124,7 +124,7 @@ class ChangeRecorder(msgspec.Struct, eq=False):
                 if after is not None and change.mode_after is not None:
                     after = msgspec.structs.replace(after, mode=change.mode_after)
                 done = msgspec.structs.replace(one, after=after)
-                if number == 0:  # the others are the same lines
+                if number == 0:  # the other names have the same lines
                     done = msgspec.structs.replace(done, added=change.added, removed=change.removed)
                 call.changes.append(done)
                 found[number] = done
@@ -135,7 +135,7 @@ class ChangeRecorder(msgspec.Struct, eq=False):
             try:
                 self._note(change.name)
             except OSError:
-                continue  # it is refused, with the reason, when it is to go back
+                continue  # a restore refuses it, with the reason
         with self._lock:
             call = self._calls.setdefault(call_id, _RunningCall())
             call.changes += happened.changes
@@ -185,7 +185,7 @@ class ChangeRecorder(msgspec.Struct, eq=False):
         try:
             self.ledger.told(key)
         except OSError:
-            return  # it is looked at again when the session is opened, and found to be told
+            return  # the next opening of the session finds and closes it
 
     def name_of(self, place: str) -> str:
         """Returns the name for entries: relative to the session's folder and spelled as on the disk, or

@@ -272,7 +272,7 @@ def _swap_in_file(place: str, data: bytes, mode: int, now: FileOnDisk) -> None:
     except PermissionError as problem:
         if now.image is None or now.image.kind != "file" or problem.filename is None:
             raise
-        overwrite_in_place(place, data, mode=mode)  # a folder that takes no new file
+        overwrite_in_place(place, data, mode=mode)  # the folder accepts no new file
 
 
 def _restore_owner(owner: int, handle: int) -> None:

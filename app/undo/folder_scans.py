@@ -310,7 +310,7 @@ class ContentHolder:
                 continue
             if is_below_link(os.path.dirname(place), links):  # noqa: PTH120  (bytes of the name as they are)
                 self._known.pop(name, None)
-                found[name] = ScannedName(is_clean_before=is_clean)  # what is found there is another file
+                found[name] = ScannedName(is_clean_before=is_clean)  # another file is at that path now
                 continue
             if stat_module.S_ISDIR(stat.st_mode) and not name.endswith("/"):
                 self._known.pop(name, None)

@@ -151,7 +151,8 @@ def _commit_range(ask: _GitQueries, revision: str, commit: str, head: str) -> tu
     is_here = parted == commit
     if not is_here or (_is_branch(ask, revision) and commit != head):
         return parted, head
-    return ask.named(f"{commit}^") or ask.nothing(), commit  # nothing: before the first one of all
+    # The first commit has no parent.
+    return ask.named(f"{commit}^") or ask.nothing(), commit
 
 
 def _is_branch(ask: _GitQueries, revision: str) -> bool:

@@ -89,9 +89,8 @@ class GitScanner:
         copy = self._folder / f"{os.getpid()}-{secrets.token_hex(6)}"
         source = self.repository.folder / "index"
         if source.exists():
-            shutil.copy2(
-                source, copy
-            )  # with its time: git looks closely at files that are as young as the index
+            # The time is copied too, because git compares files as young as the index by content.
+            shutil.copy2(source, copy)
         self._index = copy
         self.head = self._head()
 
@@ -255,7 +254,7 @@ class GitScanner:
                 return f"{branch} {words[1][:7]}"
         return branch
 
-    # What git says
+    # Output of git
 
     async def _contents(self, oids: list[str]) -> dict[str, bytes]:
         told = await self._ask("cat-file", "--batch", given="".join(f"{oid}\n" for oid in oids).encode())
@@ -372,7 +371,7 @@ def _too_large(places: dict[str, str], max_bytes: int) -> dict[str, str]:
 def _from_lfs(pointer: bytes, objects: Path, max_bytes: int) -> bytes | None:
     match = _LFS_POINTER.match(pointer)
     if match is None:
-        return pointer  # a file that the filter leaves alone
+        return pointer  # the filter leaves this file unchanged
     oid = match[1].decode()
     place = objects / oid[:2] / oid[2:4] / oid
     try:

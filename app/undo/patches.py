@@ -72,7 +72,7 @@ def patch_of(path: str, before: PatchSide | None, after: PatchSide | None) -> Fi
     assert old is not None and new is not None
     if old == new:
         return FilePatch(text=head if not is_same(_image(before), _image(after)) else "", is_whole=True)
-    diff = diff_texts("", old, new)  # the names stand above, as git writes them
+    diff = diff_texts("", old, new)  # the names are above, as git writes them
     hunks = diff.patch.partition("\n")[2].partition("\n")[2]
     is_cut = diff.patch.endswith(_CUT_TEXT)
     names = [
@@ -182,7 +182,7 @@ def three_way_merge(base: str, mine: str, other: str) -> str | None:
     for span in spans:
         first, end, new = span
         if last is not None and (first, end, new) == last:
-            continue  # both did the same
+            continue  # both sides made the same change
         if last is not None and first <= last[1]:
             return None
         out += lines[at:first]

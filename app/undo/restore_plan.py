@@ -274,7 +274,8 @@ def _step(
     if wanted is not None and wanted.hash and not contents.store.has(wanted.hash):
         return _with_row(step, state="unheld", deed="stays", why="its content is no longer stored")
     added, removed = count_lines(step, contents) if counts else (0, 0)
-    now = msgspec.structs.replace(now, data=None)  # of many files that is much, and it may change
+    # The contents of many files need much memory, and may change before the restore.
+    now = msgspec.structs.replace(now, data=None)
     step = msgspec.structs.replace(step, now=now)
     step = _with_row(step, deed=_deed(now.image, wanted), added=added, removed=removed)
     expected = history.expected

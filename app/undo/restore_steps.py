@@ -28,7 +28,7 @@ from app.undo.restore_plan import HeldContents, RestorePlan, RestoreStep, merged
 SKIPPED = "skipped"
 """Why a file stays that the user left out of a restore."""
 NOT_REACHED = "bayou ended before it was restored"
-"""Why a file stays that an interrupted restore did not come to."""
+"""Why a file stays that an interrupted restore did not reach."""
 
 
 class ChosenStep(msgspec.Struct, frozen=True, kw_only=True):
@@ -212,12 +212,12 @@ class _RunningRestore:
         is_ours = inode in self._touched
         if is_ours and one.keeps_names:
             if is_same(read_disk_state(step.place, 1 << 62, reads=False).image, one.image):
-                return []  # written under another of its names
+                return []  # the file was written under another of its names
             raise UnsupportedFile("it changed during the restore")
         was_folder = step.now.image is not None and step.now.image.kind == "folder"
         is_folder = os.path.isdir(step.place) and not os.path.islink(step.place)  # noqa: PTH112, PTH114  (as above)
         if is_folder and one.image is not None and one.image.kind == "folder":
-            return []  # made just now, for what comes back into it
+            return []  # the folder was made just now, for files that return to it
         if is_folder != was_folder:
             raise UnsupportedFile("is a folder now" if is_folder else "it changed during the restore")
         if not is_folder and not is_untouched(step.place, step.now.signature, but_for_names=is_ours):

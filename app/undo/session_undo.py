@@ -73,7 +73,7 @@ class SessionRestores:
         self._log = log
         self._recorder = recorder
 
-    # Plans
+    # Planning
 
     def undo(self, count: int = 1) -> RestorePlan:
         """Plans a restore to before the last `count` prompts that changed files."""

@@ -17,7 +17,7 @@ _RAW: Final = {
     name: re.compile(rf"</{name}(?=[\s/>])[^>]*>", re.IGNORECASE)
     for name in ("script", "style", "title", "textarea", "noscript", "iframe", "xmp")
 }
-"""Elements whose content is text up to their end, whatever it contains."""
+"""Elements whose whole content is text up to their end tag."""
 _MAX_ATTRIBUTES = 200
 
 

@@ -47,9 +47,9 @@ class Confinement:
         self._held: list[tuple[int | bytes, bytes]] = []
         self._rules = -1
         self.allowed_sockets: list[bytes] = []
-        """Places whose sockets can be connected to; `@`: names without a path, too."""
+        """The places whose sockets can be connected to; `@` stands for names without a path."""
         self.connections = -1
-        """By which connections are asked about; -1: they are not."""
+        """The descriptor by which connections are brokered; -1: they are not brokered."""
 
     def run_instructions(self, instructions: "list[bytes]") -> None:
         """Executes the instructions. Raises OSError with the failing instruction as its file name."""
@@ -101,7 +101,7 @@ class Confinement:
         _check_result(_SYSTEM.mount(b"none", b"/", None, _RECURSIVE | _PRIVATE, None))
 
     def do_keep(self, path: bytes) -> None:
-        """Preserves a path with its mounts in its present state, whatever later instructions change around it."""
+        """Preserves a path with its mounts as they are now, regardless of later instructions."""
         self._kept.append((_clone_mount_tree(path), path))
 
     def do_seal(self, path: bytes) -> None:

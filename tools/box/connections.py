@@ -1,8 +1,10 @@
 """Brokers the connections of a sandboxed command: sockets with a path can be connected to in allowed places only.
 
-The kernel stops `connect` and asks (seccomp user notification), and the process that started the command
-connects the command's own socket itself: the checked path is the connected one, whatever the command does to its
-memory meanwhile. The keeper's watcher and `probe` run it; it needs only Python's standard library."""
+The kernel stops `connect` and asks (seccomp user notification), and the process that started the command connects the
+command's own socket itself. So the checked path is the connected one, even if the command changes its memory
+meanwhile.
+
+The keeper's watcher and `probe` run it; it needs only Python's standard library."""
 
 import _thread
 import ctypes
@@ -112,7 +114,7 @@ class _Connection:
         self.socket = socket
         self.address = address
         self.place = -1
-        """The socket that is connected to, where it has a path."""
+        """The socket to connect to, if it has a path."""
 
     @property
     def may_wait(self) -> bool:

@@ -14,7 +14,7 @@ _BPF_LOAD, _BPF_JUMP_EQUAL, _BPF_JUMP_AT_LEAST, _BPF_JUMP_ANY_BIT, _BPF_AND, _BP
 )
 _SECCOMP_ALLOW, _SECCOMP_NOTIFY, _SECCOMP_ERRNO = 0x7FFF0000, 0x7FC00000, 0x00050000
 _SYSCALL_OFFSET, _ARCHITECTURE_OFFSET, _FIRST_ARGUMENT, _SECOND_ARGUMENT = 0, 4, 16, 24
-"""Where they stand in what the kernel tells; of an argument the lower half."""
+"""Offsets of the fields in the kernel's data; of an argument, the lower half."""
 _NAMESPACE_FLAGS: Final = 0x7E02_0080
 """The flags of `clone` and `unshare` that create a namespace."""
 _TERMINAL_INPUT_IOCTLS: Final = (0x5412, 0x541C)
@@ -48,7 +48,7 @@ _MISSING_SYSCALLS: Final = {
     "io_uring_register": 427,
     "clone3": 435,
 }
-"""Answered as if the system lacked them, so that programs use an alternative."""
+"""System calls that are answered as if the system lacked them, so that programs use an alternative."""
 _SYSTEM_V_IPC: Final = {
     "x86_64": {"shmget": 29, "shmat": 30, "shmctl": 31, "semget": 64, "semop": 65, "semctl": 66, "msgget": 68,
                "msgsnd": 69, "msgrcv": 70, "msgctl": 71, "semtimedop": 220, "mq_open": 240, "mq_unlink": 241,
@@ -57,7 +57,7 @@ _SYSTEM_V_IPC: Final = {
                 "msgget": 186, "msgsnd": 189, "msgrcv": 188, "msgctl": 187, "semtimedop": 192, "mq_open": 180,
                 "mq_unlink": 181, "mq_timedsend": 182, "mq_timedreceive": 183},
 }  # fmt: skip
-"""Shared memory, semaphores and message queues: they have no path that Landlock could protect."""
+"""System calls for shared memory, semaphores and message queues, which have no path that Landlock could protect."""
 _PROCESS_INSPECTION: Final = {
     "x86_64": {"ptrace": 101, "process_vm_readv": 310, "process_vm_writev": 311, "kcmp": 312},
     "aarch64": {"ptrace": 117, "process_vm_readv": 270, "process_vm_writev": 271, "kcmp": 272},
@@ -91,7 +91,7 @@ def is_known_machine(machine: str) -> bool:
 
 
 def refused_syscalls(machine: str, *, may_look_inside: bool) -> dict[str, int]:
-    """Returns the system calls that are refused whatever their arguments."""
+    """Returns the system calls that are refused with any arguments."""
     found = {**(_X86_SYSCALLS if machine == "x86_64" else _ARM_SYSCALLS), **_COMMON_SYSCALLS}
     return found if may_look_inside else {**found, **_PROCESS_INSPECTION[machine]}
 

@@ -76,7 +76,7 @@ class GitCopies:
         self._repositories: dict[str, _Repository] = {}
         self._lock = threading.Lock()
         self._running = 0
-        """Commands that have begun and not ended: what is gone meanwhile is not forgotten."""
+        """The number of running commands; files that disappear meanwhile are not forgotten."""
 
     def take(self, folders: Iterable[str]) -> None:
         """Copies before a command. For a thread."""
@@ -144,12 +144,12 @@ class _Repository:
         self._folder = folder
         self._copies = copies
         self._stamps: dict[str, Stamp | None] = {}
-        """Of each folder of objects, as it was looked at last."""
+        """The last known stamp of each folder of objects."""
         self._objects: dict[str, dict[str, _ObjectCopy]] = {}
         self._newest: deque[tuple[str, str]] = deque(maxlen=_MAX_CHECKED_OBJECTS)
         self._files: dict[str, tuple[Stamp, bytes]] = {}
         self._folders: tuple[str, ...] = ()
-        """Of those that make it a repository, what it has."""
+        """The existing folders among those that make it a repository."""
 
     def take(self, *, forgets: bool) -> None:
         """Copies new parts. `forgets`: what disappeared since the last copy was not lost by a command."""

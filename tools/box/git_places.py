@@ -89,7 +89,7 @@ class _GitSearch:
         self._home = home
         self._own = user_configuration(home)
         self._waiting: deque[tuple[str, str]] = deque()
-        """Git's folders, each with the folder that its files belong to."""
+        """Git folders to be searched, each with the folder that its files belong to."""
         self._tops: dict[str, str] = {}
         self._guarded: dict[str, None] = {}
         self._links: dict[str, None] = {}

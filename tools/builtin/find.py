@@ -111,7 +111,7 @@ class _MatchCollector:
         self.files_seen = 0
         self.folders: set[str] = set()
         self._names: list[bytes] = []
-        """All files, as they came: they are looked at again if nothing matches."""
+        """All files in the order of arrival; they are searched again if nothing matches."""
         self._limit = limit
         self._count = 0
         self._files = files

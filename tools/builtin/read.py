@@ -364,7 +364,7 @@ def _requested_range(arguments: Mapping[str, Any]) -> str:
 
 
 def _split_note(text: str) -> tuple[str, str]:
-    """The page_notice in brackets at the end apart from the lines."""
+    """Splits off the page notice in brackets at the end of the lines."""
     start = text.rfind("\n\n[")
     if start >= 0 and text.endswith("]") and "\n" not in text[start + 2 :]:
         return text[:start], text[start + 3 : -1]

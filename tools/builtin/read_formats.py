@@ -46,7 +46,7 @@ _KINDS: Final[tuple[tuple[int, bytes, str], ...]] = (
 
 
 def beginning(file: BinaryIO) -> bytes:
-    """As much of a file as tells what it is."""
+    """Returns the first bytes of a file, enough to detect its kind."""
     return file.read(SAMPLE_BYTES)
 
 
@@ -59,7 +59,7 @@ def is_binary(head: bytes) -> bool:
 
 
 def binary_refusal(head: bytes, shown: str, size: int) -> ToolError:
-    """Why a file that begins like this cannot be read, and what to use instead."""
+    """Returns why a file that begins like this cannot be read, and what to use instead."""
     return ToolError(
         f"{shown} is a binary file ({_binary_kind(head)}, {format_size(size)}) and cannot be shown as text. "
         "Use bash with file, strings, xxd or a tool for its kind."
@@ -67,7 +67,7 @@ def binary_refusal(head: bytes, shown: str, size: int) -> ToolError:
 
 
 def _binary_kind(head: bytes) -> str:
-    """What a file that is no text is, so that a refusal can name it."""
+    """Returns the kind of a binary file, for the refusal."""
     for offset, magic, name in _KINDS:
         if head[offset : offset + len(magic)] == magic:
             return name
@@ -77,7 +77,7 @@ def _binary_kind(head: bytes) -> str:
 def image_result(
     file: BinaryIO, shown: str, size: int, context: ToolContext, workspace: Workspace
 ) -> ToolResult:
-    """An image, for a model that sees images."""
+    """Returns an image as the result, for a model that sees images."""
     if size > _MAX_IMAGE_BYTES:
         raise ToolError(
             f"{shown} is an image of {format_size(size)}, too large. Scale it down with bash first."
@@ -110,7 +110,7 @@ def image_result(
 
 
 def notebook_text(file: BinaryIO, path: str, size: int) -> str | None:
-    """The cells of a notebook as one text; None: it is none, or too large to be read as one."""
+    """Returns the cells of a notebook as one text; None if it is no notebook, or too large to be read as one."""
     if not path.lower().endswith(".ipynb") or size > MAX_NOTEBOOK_BYTES:
         return None
     file.seek(0)
@@ -119,7 +119,7 @@ def notebook_text(file: BinaryIO, path: str, size: int) -> str | None:
 
 
 def notebook_page(cells: str, path: str, request: PageRequest, *, is_anchored: bool) -> ToolResult:
-    """A page of the text of a notebook's cells, its lines with anchors or without."""
+    """Returns a page of the notebook's text, its lines with anchors or without."""
     lines = cells.removesuffix("\n").split("\n")
     first = max(1, len(lines) - request.tail + 1 if request.tail is not None else request.offset or 1)
     if first > len(lines):
@@ -149,5 +149,5 @@ def notebook_page(cells: str, path: str, request: PageRequest, *, is_anchored: b
 
 
 def map_wanted(path: str, first: int, last: int) -> dict[str, Any]:
-    """Says that the page is only a part of the file, and which."""
+    """Returns a notice that the page is only a part of the file, and which part."""
     return {"path": path, "firstLine": first, "lastLine": last}

@@ -36,7 +36,7 @@ class FileState(msgspec.Struct, frozen=True, kw_only=True):
     stat: FileStat
 
 
-I = TypeVar("I")  # noqa: E741  (what the tool wants to know of its own computation)
+I = TypeVar("I")  # noqa: E741  (a result that the tool passes to itself)
 
 
 class NewContent(msgspec.Struct, frozen=True, kw_only=True):

@@ -177,7 +177,7 @@ def _read_value(text: str, at: int) -> tuple[str | None, int]:
     at += 1
     out: list[str] = []
     kept = 0
-    """How much of `out` stays when blanks at the end are dropped."""
+    """The length of `out` that stays when trailing blanks are dropped."""
     is_quoted = False
     while at < len(text):
         character = text[at]

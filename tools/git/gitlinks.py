@@ -30,7 +30,7 @@ class GitLinks:
         self._read: dict[str, tuple[tuple[int, ...], tuple[str, ...] | None]] = {}
 
     def find(self, folders: Iterable[str]) -> LinkedRepositories:
-        """Returns the repositories that those in these folders link to, recursively."""
+        """Returns the repositories linked by the repositories in these folders, recursively."""
         waiting, found, unread = deque(folders), dict[str, None](), list[str]()
         seen = set[str]()
         while waiting:

@@ -17,7 +17,7 @@ _PROGRAMS = frozenset(
         *("mergetool.path", "lfs.standalonetransferagent", "lfs.path", "lfs.args"),
     }
 )
-"""Section and key, whatever the subsection."""
+"""Settings by section and key, with any subsection."""
 _PROGRAM_KEYS = late(
     r"(?:cmd|command|hook|program|helper|driver|clean|smudge|process|textconv|editor|pager|askpass)\Z"
 )

@@ -37,7 +37,7 @@ class CellEnd(msgspec.Struct, frozen=True, kw_only=True):
     done: CellDone | None = None
     """The report of the cell; None if the kernel ended before it."""
     stopped: str = ""
-    """`timeout` or `abort`, if the cell was stopped."""
+    """`timeout` or `abort` if the cell was stopped; empty otherwise."""
     keeps_state: bool = True
     exit_code: int | None = None
     """Exit code of a kernel that ended by itself."""
@@ -70,9 +70,9 @@ class SessionKernel:
         self.turn = asyncio.Lock()
         """Cells run one after the other, in the order in which they were sent."""
         self.busy_with = ""
-        """The title of the cell that runs."""
+        """The title of the running cell."""
         self.job: str | None = None
-        """The background job that it runs."""
+        """The background job that the kernel is running."""
         self._kernel: KernelProcess | None = None
         self._interpreter: Interpreter | None = None
         self._box: Box | None = None

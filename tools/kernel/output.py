@@ -48,7 +48,7 @@ class CellOutput:
             self._feed_text(data)
 
     def line(self, text: str) -> None:
-        """Text that begins and ends a line."""
+        """Returns text that begins and ends a line."""
         start = b"" if self._ends_line else b"\n"
         self.write(start + text.encode("utf-8", "replace") + b"\n")
 
@@ -84,7 +84,7 @@ class CellOutput:
 
     @property
     def _fits(self) -> bool:
-        """Whether nothing has to be cut yet, so that the pieces are complete."""
+        """Returns whether nothing was cut, so that the pieces are complete."""
         return self.total_bytes <= MAX_BYTES and self._lines <= MAX_LINES
 
     def preview(self) -> str:

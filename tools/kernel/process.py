@@ -37,11 +37,11 @@ from tools.running.process import BoxFailed, LocalProcesses, pipe
 KERNEL_PROGRAM: Final = Path(__file__).with_name("inside") / "kernel.py"
 START_TIMEOUT: Final = 20.0
 INTERRUPT_AGAIN_SECONDS, KILL_AFTER_SECONDS = 2.0, 1.0
-"""A cell that goes on after an interrupt gets another, and then its kernel is killed."""
+"""Seconds after which a cell that ignores an interrupt gets another, and after which its kernel is killed."""
 _SEND_INTERVAL: Final = 0.05
 _CHUNK: Final = 1 << 20
 MAX_MESSAGE_BYTES: Final = 256 << 20
-"""More than any picture or argument of a tool: a longer message was written to the socket by a cell."""
+"""The maximum length of a message, more than any picture or tool argument. A longer one was written by a cell."""
 _MESSAGE_TIMEOUT: Final = 10.0
 """Seconds for the rest of a message that has begun; the kernel writes each at once."""
 _MAX_LATE_OUTPUT: Final = 64 * 1024

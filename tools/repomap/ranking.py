@@ -318,7 +318,7 @@ def _raise_near_top(store: IndexStore, places: list[RankedFile]) -> list[RankedF
 def rank_paths(paths: Iterable[str], question: MapQuestion, most: int) -> list[str]:
     """Ranks by file names only, before anything else is indexed."""
     wanted = set(question.words)
-    # Of thousands of paths few have any of the words, and no stem changes how a word begins but for its last letter.
+    # Few of thousands of paths contain any of the words, and stemming changes at most the end of a word.
     begun = tuple({part.removesuffix("y") for part in wanted})
     scored: list[tuple[int, int, str]] = []
     for path in paths:

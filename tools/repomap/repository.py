@@ -146,13 +146,13 @@ class MappedRepository:
         self.root = root
         self.index = index_path(cache, root)
         self.heard: Callable[[], None] = lambda: None
-        """Called, from a thread, when `progress` is another."""
+        """Called from a thread when `progress` has changed."""
         self._home = asks_git_at_home
         self._hidden = hidden
         self._begins_at = _relative_path(root, begins_at) if begins_at is not None else ""
         self._listing = FolderListing(root)
         self._edits: set[threading.Event] = set()
-        """Of files that we changed and that the index has not heard of yet."""
+        """Edits of bayou that the index does not contain yet."""
         self.upkeep = IndexUpkeep(
             self.index,
             lambda: self._folder,

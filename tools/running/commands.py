@@ -93,7 +93,7 @@ class RunningCommand:
         self._unlimited: asyncio.Future[None] = self._loop.create_future()
         self._started = time.monotonic()
         self._earlier = BoxChanges()
-        """What it was seen to have done while it ran."""
+        """The changes found while the command ran."""
         workspace.running.add(process)
 
     def drain(self, descriptor: int, on_data: Callable[[bytes], None] | None = None) -> None:

@@ -12,7 +12,7 @@ _SLOWDOWN_FACTOR: Final = 1.3
 class PollInterval:
     def __init__(self) -> None:
         self.seconds = ACTIVE_INTERVAL
-        """Until the next look."""
+        """Seconds until the next poll."""
 
     def update(self, has_news: bool) -> None:
         self.seconds = ACTIVE_INTERVAL if has_news else min(SILENT_INTERVAL, self.seconds * _SLOWDOWN_FACTOR)

@@ -271,7 +271,7 @@ class BoxedNetwork:
         self._descriptors = (users, network)
         self.listening = listening
         self.port = port
-        """Of that socket, in there."""
+        """The port of the socket inside the network."""
 
     def join_descriptors(self, *, has_users: bool) -> tuple[int, ...]:
         return self._descriptors if has_users else self._descriptors[1:]

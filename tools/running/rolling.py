@@ -66,11 +66,11 @@ class RollingOutput:
         self._is_finished = False
         self._masked = MaskedStream(mask)
         self.arrived = 0
-        """Bytes that came."""
+        """The number of received bytes."""
         self.total_bytes = 0
-        """Bytes of what came that are kept or shown, masked."""
+        """The number of bytes, after masking, that are stored or shown."""
         self.is_feeding = False
-        """Output was taken from its source and is on its way into here."""
+        """Whether output was taken from its source and has not been added yet."""
         self.is_complete = threading.Event()
         """Set when the source is at its end."""
 

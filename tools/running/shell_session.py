@@ -41,12 +41,12 @@ class ShellSession:
         self._jobs = -1
         self._statuses = -1
         self._said = b""
-        """Of its statuses, the line that is not whole yet."""
+        """The incomplete last line of the statuses read so far."""
         self._count = 0
         self._is_busy = asyncio.Lock()
         self._is_retired = False
         self.box: Box | None = None
-        """Its shell cannot do more than the commands that it was made for."""
+        """The sandbox policy of the shell, that of the commands it was started for."""
 
     async def start(self, command: CommandLine, extra: Mapping[str, str]) -> "tuple[SessionCommand, int]":
         """Runs `command` after the one before. Returns it and the descriptor of its output.

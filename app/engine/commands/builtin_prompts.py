@@ -76,7 +76,7 @@ async def review_prompt(session: Session, what: str) -> str:
 
 
 async def _review_text(found: Differences, what: str) -> str:
-    """`what`: in words, behind “what”."""
+    """Returns the prompt's text. `what` names the changes in words."""
     symbols = await changed_symbols(found)
     shown = [
         f"- {file.path} ({file.deed}, +{file.added} -{file.removed})"

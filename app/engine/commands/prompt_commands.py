@@ -17,5 +17,5 @@ async def review(session: Session, what: str = "") -> PromptDisposition:
 
 
 async def _send_prompt(session: Session, text: str) -> PromptDisposition:
-    """Behind what is under way."""
+    """Sends a built-in prompt; a running prompt is finished first."""
     return await session.prompt(text, while_running="follow_up", expand=False)

@@ -107,7 +107,7 @@ class Command(Generic[P, R]):
             return kind
         is_optional = type(None) in get_args(kind)
         field = NotRequired[get_args(kind)[0]] if is_optional else kind
-        dictionary: Any = TypedDict  # made from the function, where a checker cannot look
+        dictionary: Any = TypedDict  # the type is made at run time, which a type checker cannot follow
         return dictionary(self.data_name, {self.answer: field})
 
     @property
@@ -126,7 +126,7 @@ class Command(Generic[P, R]):
         return structs.asdict(given)
 
     def line(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """The same the other way round: what stands on a line when it is given this."""
+        """Returns the request's fields for these arguments; the reverse of `arguments`."""
         return {
             field.encode_name: given[field.name]
             for field in structs.fields(self.fields)
@@ -134,7 +134,7 @@ class Command(Generic[P, R]):
         }
 
     def told(self, answer: Any) -> dict[str, Any]:
-        """What a response says of its answer: `data`, or nothing."""
+        """Returns the response's `data` for a result; None: the response has no data."""
         if self._answer_type is None:
             return {}
         if self.answer:
@@ -142,7 +142,7 @@ class Command(Generic[P, R]):
         return {"data": to_wire(answer)}
 
     def read(self, data: Any) -> Any:
-        """The answer, from a response's data."""
+        """Returns the result from a response's data; the reverse of `told`."""
         if self._answer_type is None:
             return None
         if self.answer:

@@ -130,7 +130,7 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
         try:
             await self.compact(reason, run=run, will_retry=will_retry)
         except (NothingToCompact, SummaryFailed):
-            self._is_stuck = True  # told with the end event; trying again at once would not help
+            self._is_stuck = True  # the end event reports it; another attempt at once would not help
             return False
         return True
 
@@ -140,7 +140,7 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
         if is_overflow and message.stop_reason in ("error", "length"):
             return await self._recover(message)
         if is_overflow and self._mode == "auto" and not self._is_stuck:
-            # The server dropped what did not fit and answered all the same: the answer stands.
+            # The server dropped what did not fit and answered anyway, so the answer stays.
             self._is_auto_paused = False
             await self._make_room("overflow")
         elif message.stop_reason not in ("error", "aborted"):
@@ -221,7 +221,7 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
         try:
             await self.compact("manual", draft=draft)
         except (NothingToCompact, SummaryFailed):
-            return False  # the end event has told it
+            return False  # the end event has reported it
         return True
 
     async def draft(self, instructions: str | None = None) -> CompactionDraft:

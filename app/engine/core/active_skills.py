@@ -34,7 +34,7 @@ class ActiveSkills:
     def __init__(self, files_of: Callable[[ToolCall], CallFiles]) -> None:
         self._files_of = files_of
         self._last: dict[str, _GivenSkill] = {}
-        """By name, in the order in which they were given last."""
+        """The active skills by name, in the order in which they were last loaded."""
         self._reads: dict[str, str] = {}
         self._seen_to = ""
 
@@ -103,7 +103,7 @@ def _given(
 ) -> Iterator[_GivenSkill]:
     """Yields skills that the user loaded with `/skill:name` or the model read. `reads` maps calls that wait
     for their result."""
-    for entry in path:  # of which there may be very many
+    for entry in path:  # a path may have very many entries
         if type(entry) is not MessageEntry:
             continue
         message = entry.message
@@ -126,7 +126,7 @@ def _given(
 
 
 def _may_give(message: UserMessage) -> bool:
-    """Whether a prompt can begin with a skill, told by its first letter for most prompts."""
+    """Whether a prompt may begin with a skill; its first letter decides for most prompts."""
     first = message.content
     if not isinstance(first, str):
         first = next((block.text for block in first if type(block) is Text), "")
@@ -134,7 +134,7 @@ def _may_give(message: UserMessage) -> bool:
 
 
 def _names_skill(call: ToolCall) -> bool:
-    """Whether this call is for the whole of a skill, if it reads."""
+    """Whether this call, if it is a read, is for a complete skill file."""
     if set(call.arguments) != {"path"}:
         return False
     path = call.arguments["path"]

@@ -15,7 +15,7 @@ class CancellableTask:
 
     @contextmanager
     def begun(self) -> Generator[Abort]:
-        """Inside, the work is going on; it looks at what is handed to it."""
+        """Marks the operation as running inside the `with` block, and yields the signal that cancels it."""
         abort = self._abort = Abort()
         self.is_running = True
         self._ended.clear()

@@ -123,7 +123,7 @@ class Conversation:
     """One session log with the messages that the model reads."""
 
     def __init__(self, log: SessionLog, files_of: Callable[[ToolCall], CallFiles] = no_files) -> None:
-        """`files_of`: those of a stored call."""
+        """`files_of` returns the files of a stored call."""
         self.log = log
         self._files_of = files_of
         self._partial = PartialFile(log)
@@ -133,12 +133,13 @@ class Conversation:
         """The messages without the system's, which are sent as prompt and tools."""
         self.said_ids: list[str] = []
         self.stretch = object()
-        """Replaced whenever the messages are read anew; while it is the same, messages are only appended."""
+        """An object that is replaced whenever the messages are read anew; while it stays the same, messages are only
+        appended."""
         self.declared = DeclaredPrompt()
         self._recent: list[Entry] = []
         """The part of the branch that the context was made of when it was read."""
         self._standing: tuple[object, dict[str, str]] | None = None
-        """The skills that were found last, with the part of the branch they were found in."""
+        """The skills found last, with the part of the branch in which they were found."""
         self._looking = threading.Lock()
         self.reload()
 
@@ -154,9 +155,7 @@ class Conversation:
         """Projects the context from the log again, after the leaf moved or the context was edited."""
         self._recent = self.log.recent_path()
         self.messages = list(project_context(self._recent).messages)
-        self._standing = (
-            None if self.messages else (self._recent, {})
-        )  # what was compacted has left a summary
+        self._standing = None if self.messages else (self._recent, {})  # a compacted part has left a summary
         self.declared = DeclaredPrompt()
         for message in self.messages:
             if isinstance(message, SystemMessage):
@@ -297,7 +296,7 @@ class Conversation:
         if isinstance(message, ToolResultMessage):
             behind = len(self.messages) - self._place_of_result(message)
         self.messages.insert(len(self.messages) - behind, message)
-        self.said.insert(len(self.said) - behind, message)  # only results of the same batch stand behind it
+        self.said.insert(len(self.said) - behind, message)  # only results of the same batch follow it
         self.said_ids.insert(len(self.said_ids) - behind, message.id)
 
     def _place_of_result(self, message: ToolResultMessage) -> int:

@@ -46,7 +46,7 @@ class MessageDeliveries:
         self._lost: set[str] = set()
         """Awaited messages that left the context but are still in an open request."""
         self._settled_of: tuple[object, int] = (None, 0)
-        """A stretch of the conversation, and how many of its first messages are delivered."""
+        """Marks a stretch of the conversation, with the number of its first messages that are delivered."""
         self._waiting: dict[str, list[asyncio.Future[DeliveryReceipt]]] = {}
 
     def prepared(self, request_id: str, message_ids: Sequence[str], stretch: object = None) -> None:

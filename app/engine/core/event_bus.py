@@ -297,7 +297,7 @@ class _AsyncListener:
             await told
         except (Exception, asyncio.CancelledError) as problem:
             if self._task.cancelling():
-                raise  # it is the line that ends, not the listener
+                raise  # the queue is closing; the listener did not fail
             if self._patience.failed(problem):
                 self.close()
         else:

@@ -31,9 +31,10 @@ class ModelChoice:
         self.scope: tuple[Model, ...] = ()
         """The models that cycling goes through; empty: all that have credentials."""
         self._levels_of = levels_of
-        """Levels that are wished for some models, by `provider/model`; they count when one switches to it."""
+        """Returns the preferred levels of some models by `provider/model`; they apply when the user switches to such
+        a model."""
         self.model: Model | None = None
-        """Changed by the verbs only."""
+        """The chosen model; only the methods of this class change it."""
         self._followers: list[Callable[[], None]] = []
         self.missing: str | None = None
         """The session's model if it is not available; no other model replaces it until the user chooses one."""
@@ -98,7 +99,8 @@ class ModelChoice:
         return tuple(
             model
             for provider in self.catalogue.providers
-            if provider not in PROVIDERS or self.credentials.has(provider)  # else its list need not be read
+            # For other providers the list need not be read.
+            if provider not in PROVIDERS or self.credentials.has(provider)
             for model in self.catalogue.models_of(provider)
             if self.is_available(model)
         )

@@ -41,4 +41,4 @@ class PromptInput(msgspec.Struct, frozen=True, kw_only=True):
     sends_secrets: bool = False
     """Secrets in the text are sent unmasked, since the user asked for it."""
     request_id: Any = None
-    """The id under which a client learns the outcome of this prompt; None: it is not told."""
+    """The id under which a client learns the outcome of this prompt; None: the client wants no report."""

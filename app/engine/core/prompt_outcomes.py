@@ -1,4 +1,5 @@
-"""Publishes one outcome for each prompt that a client sent with an id, whatever becomes of the prompt."""
+"""Publishes exactly one outcome for each prompt that a client sent with an id, also for failed and dropped
+prompts."""
 
 import asyncio
 from collections.abc import Callable
@@ -49,7 +50,7 @@ class PromptOutcomes:
         self._problem = ""
         """The last error of the session itself since a prompt was delivered."""
         self._leave: Callable[[], None] | None = None
-        """Ends the listening, which lasts as long as prompts are open."""
+        """Unsubscribes from the events; set while prompts are open."""
 
     def expect(self, words: PromptInput, message: Message) -> None:
         """Notes an accepted prompt with an id, which is delivered now or waits in a queue."""
@@ -101,7 +102,7 @@ class PromptOutcomes:
         if prompt is None:
             return
         self._problem = ""
-        if prompt.is_follow_up:  # it was to wait until the agent is done with what came before
+        if prompt.is_follow_up:  # it waits until the agent has finished its earlier work
             for earlier in tuple(self._open):
                 if earlier.is_delivered:
                     self._settle(earlier, _status(earlier), session_settled=False)

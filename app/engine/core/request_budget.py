@@ -1,6 +1,5 @@
-"""Limits of what a session uses: requests, cost, tokens and time. They are checked before each request, so that at most
-the request that is under way goes beyond them. When the time is over, what is running is stopped.
-"""
+"""Limits of a session's usage: requests, cost, tokens and time. They are checked before each request, so at most the
+running request exceeds them. When the time is over, running work is stopped."""
 
 import time
 from collections.abc import Callable
@@ -14,25 +13,24 @@ from tools.amounts import pluralized
 
 
 class LimitReached(UserError):
-    """A request was not sent, for a limit is reached; the text says which."""
+    """A request was not sent because a limit is reached; the text names the limit."""
 
 
 class RequestLimits(msgspec.Struct, frozen=True, kw_only=True):
-    """None: no limit."""
+    """The limits; None means no limit."""
 
     turns: int | None = None
-    """Requests of the agent, those that are sent again after a failure included. Summaries and side questions count for
-    cost and tokens alone."""
+    """Requests of the agent, including retries. Summaries and side questions count for cost and tokens only."""
     cost: float | None = None
-    """US dollars."""
+    """The maximum cost in US dollars."""
     tokens: int | None = None
-    """All that were sent and received, cached ones included."""
+    """The maximum of all tokens, sent and received, including cached ones."""
     seconds: float | None = None
-    """Since the session began in this process."""
+    """The maximum time in seconds since this process opened the session."""
 
 
 class RequestBudget:
-    """What a session has used of its limits. Sessions that share a budget share its limits."""
+    """Counts the usage of a session against its limits. Sessions that share a budget share its limits."""
 
     def __init__(
         self,
@@ -42,9 +40,9 @@ class RequestBudget:
     ) -> None:
         self.limits = limits
         self.has_refused = False
-        """Whether a request was not sent; none is sent any more from then on."""
+        """Whether a request was refused; all later ones are refused too."""
         self.has_run_out = False
-        """Whether the time was over while work was running, which was stopped."""
+        """Whether the time ended while work was running, which was then stopped."""
         self.turns = 0
         self._clock = clock
         self._began = clock()
@@ -61,16 +59,16 @@ class RequestBudget:
 
     @property
     def seconds_left(self) -> float | None:
-        """None: there is no limit."""
+        """The seconds until the time limit; None without a limit."""
         limit = self.limits.seconds
         return None if limit is None else max(0.0, limit - (self._clock() - self._began))
 
     def run_out(self) -> None:
-        """Called when the time is over while work is running."""
+        """Notes that the time ended while work was running."""
         self.has_refused = self.has_run_out = True
 
     def admit(self, *, is_turn: bool = False) -> None:
-        """Called before each request. Raises `LimitReached`."""
+        """Checks the limits before a request. Raises `LimitReached`."""
         reached = self._reached(is_turn=is_turn)
         if reached:
             self.has_refused = True
@@ -81,7 +79,7 @@ class RequestBudget:
         self.turns += is_turn
 
     def watch(self, stream: AssistantStream) -> AssistantStream:
-        """Counts what a request uses; returns its stream."""
+        """Counts the usage of a request; returns its stream."""
         self._running.append(stream)
         return stream
 

@@ -24,9 +24,8 @@ Classify = Callable[[AssistantMessage, Model | None], Failure]
 
 
 class SessionCore:
-    """A session's record, its event bus and queues, and the model, tools, hooks and options chosen for it.
-
-    Parts of the session are built on it; it does not know them."""
+    """A session's record, event bus and queues, and the model, tools, hooks and options chosen for it. The other parts
+    of the session are built on it."""
 
     def __init__(
         self,

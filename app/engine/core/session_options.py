@@ -153,7 +153,7 @@ def kernel_settings(
     run."""
 
     async def counting() -> tuple[str | None, bool]:
-        """The project's word and its files count as they are now, and no interpreter starts before that is known."""
+        """Whether the project is trusted, checked again now; no interpreter starts before the answer."""
         counts = await project_counts() if project_counts is not None else True
         is_theirs = effective_settings.origin("eval.python") == "project"
         settings = (
@@ -173,7 +173,7 @@ def read_tool_settings(effective_settings: EffectiveSettings) -> ReadSettings:
     return ReadSettings(resizes_images=effective_settings.settings.images.auto_resize)
 
 
-# How the model that answers is asked to write edits: by the settings, else by what it was trained on
+# How the answering model is asked to write edits: as the settings say, else as its family was trained
 
 _TRAINED_ON_PATCHES: Final = late(r"(?:^|[/.:])(?:openai[/.])?(?:gpt-[5-9]|codex)|-codex", re.IGNORECASE)
 

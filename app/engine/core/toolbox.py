@@ -74,7 +74,7 @@ class Toolbox:
         self._filling = threading.RLock()
         self._is_filled = self._is_being_filled = False
         self._choices: list[ToolChoice] = []
-        """Made before."""
+        """The tool choices made so far, the latest last."""
         self._tools: dict[str, Tool] = {}
         self._owners: dict[str, list[tuple[str, Tool]]] = {}
         self._editing: Tool | None = None
@@ -146,8 +146,8 @@ class Toolbox:
         self.changed()
 
     def withhold(self, rule: WithholdRule, *, still_answers: bool = False) -> None:
-        """Adds a rule for tools that the model does not get. The owner of the rule calls `changed` when its result
-        changes.
+        """Adds a rule for tools that the model does not get. The rule's owner calls `changed` when its result
+        changes. `still_answers`: such a tool can still be called, and explains that it has nothing to do.
 
         `still_answers`: the tool can be called all the same, and says why it has nothing to do."""
         self._withheld.append(rule)
@@ -178,7 +178,8 @@ class Toolbox:
     def _state(self) -> "_ToolSnapshot":
         """The current tools, recomputed only after a change."""
         told = self._told
-        if told is None or told.changes != self._changes:  # a thread may have kept it behind a change
+        # Another thread may have computed it before the change.
+        if told is None or told.changes != self._changes:
             all_, changes = self._all, self._changes
             active = self._allowed(all_)
             self._told = told = _ToolSnapshot(
@@ -213,7 +214,7 @@ class Toolbox:
         return CallableTools(told, reached) if reached else told
 
     def kind_of(self, name: str) -> ToolKind:
-        """Returns what an editor shows calls of this name as; `other` without such a tool."""
+        """Returns the kind that an editor shows for calls of this tool; `other` for an unknown tool."""
         tool = self._all.get(name) or self.callable().get(name)
         return tool.kind if tool is not None else "other"
 

@@ -54,7 +54,7 @@ class RuleChanges:
         self._in_force = options.effective_settings
         self._telling = event_bus
         self.now = asyncio.Event()
-        """Set with the next change of settings; there is a new one then."""
+        """Set at the next change of the settings, and then replaced by a new event."""
         options.effective_settings.subscribe(lambda before: self._note())
 
     def _note(self) -> None:
@@ -72,8 +72,9 @@ class RuleChanges:
         *,
         since: asyncio.Event,
     ) -> tuple[bool, ApprovalReply | None]:
-        """Whether the question stands to its end, and its answer. `is_asked`: whether it still has to be asked, for a
-        thread; where it has not, the question is taken back. `since`: `now`, before the call was judged."""
+        """Returns whether the question is still valid at its end, and its answer. `is_asked` checks in a thread
+        whether the question has to be asked; if not, it is withdrawn. `since`: the value of `now` before the call was
+        judged."""
         question = asyncio.ensure_future(asking)
         try:
             while True:

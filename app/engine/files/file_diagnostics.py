@@ -145,7 +145,7 @@ class SessionDiagnostics:
         self, changed: list[FileChangeTexts]
     ) -> tuple[DiagnosticsEnd | None, list[CodeProblem]]:
         """Returns the new problems; None: no program handles these files."""
-        # Few sessions have anything looked at.
+        # Most sessions run no diagnostics, so the module is imported late.
         from tools.diagnostics.comparing import NewProblems  # noqa: PLC0415
 
         ground = await self._program_context()
@@ -160,7 +160,7 @@ class SessionDiagnostics:
         tellable = await asyncio.to_thread(self._visible_to_model, [*found.problems, *said])
         fresh = self._unreported(tellable)
         shown = await asyncio.to_thread(self._shown, fresh[:MAX_SHOWN], ground.root)
-        # A program that breaks quotes what it stumbled over; cut when nothing of a secret can stay on this side.
+        # A program may quote parts of a secret; its output is cut before any part would remain visible.
         broken = tuple(
             clean_text(self._masked(one), 2 * MAX_SHOWN_TEXT) for one in (*failures, *found.failures)
         )

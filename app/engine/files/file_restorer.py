@@ -92,7 +92,7 @@ class FileRestorer(msgspec.Struct, frozen=True):
         try:
             return await self.files.planned(lambda restores: restores.left_as_restored(entry_id))
         except UserError:
-            return None  # undo is off here
+            return None  # undo is off
 
     async def tell_model(self, data: RestoredData) -> None:
         """Tells the model that the files it has read have changed."""

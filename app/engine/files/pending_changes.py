@@ -194,11 +194,12 @@ class PendingChanges(msgspec.Struct, eq=False, kw_only=True):
 
     def lost(self) -> CustomMessage | None:
         """Returns a message about changes that the conversation calls pending and that no longer exist."""
-        # Counted: in one batch of calls the answer may stand before what it answers.
+        # Both are counted, because in one batch of calls an answer may precede the change it answers.
         waits: Counter[tuple[str, str]] = Counter()
         labels: dict[tuple[str, str], str] = {}
         for entry in self.conversation.log.path_to():
-            if type(entry) is MessageEntry:  # first and by its type, for there may be very many
+            # The type is compared first, because there may be very many entries.
+            if type(entry) is MessageEntry:
                 result = entry.message
                 if type(result) is not ToolResultMessage or not isinstance(said := result.details, dict):
                     continue
@@ -209,7 +210,7 @@ class PendingChanges(msgspec.Struct, eq=False, kw_only=True):
             elif isinstance(entry, CustomEntry) and entry.custom_type == PENDING_ENTRY_TYPE:
                 if answered := _text_fields(entry.data, "id", "sourceTool"):
                     waits[answered[0], answered[1]] -= 1
-                else:  # an older one, which says not which
+                else:  # an older entry, which does not name its change
                     waits.clear()
             elif isinstance(entry, CustomMessageEntry) and entry.custom_type == LOST_MESSAGE_TYPE:
                 waits.clear()

@@ -154,7 +154,7 @@ class SessionFiles:
         try:
             opened.recorder.ledger.begin(LedgerLine(kind="command", id=call_id, tool=tool))
         except OSError:
-            pass  # a full disk takes no contents either, which is reported for each
+            pass  # a full disk stores no contents either, which is reported for each file
         await opened.watch.begin(call_id)
         return partial(self._command_ended, opened, call_id, tool)
 
@@ -192,7 +192,7 @@ class SessionFiles:
             if "folder" in (before and before.kind, after and after.kind) and (
                 before is None or after is None
             ):
-                continue  # no file
+                continue  # this change names no file
             self._workspace.mutations.tell(
                 FileChange(
                     path=change.name if change.name.startswith("/") else f"{root}/{change.name}",
@@ -269,7 +269,7 @@ class SessionFiles:
 
     async def record_restore(self, data: RestoredData) -> str | None:
         """Records a restore; returns the entry's id, or None if nothing was changed. Raises `UserError`."""
-        if self._opened is None:  # the ledger has the restore: opening the session again records it
+        if self._opened is None:  # the ledger has the restore, and the next opening of the session records it
             raise UserError(
                 "The session was closed while files were being restored. Open it again to finish or "
                 "reverse the restore."

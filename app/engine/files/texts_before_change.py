@@ -26,7 +26,7 @@ class ChangedTexts:
         kept: Callable[[str], bytes | None],
         heard: Callable[[], None],
     ) -> None:
-        """`kept`: a content by its hash, where undo has it. `heard` is called with every change."""
+        """`kept` returns a content by its hash, if undo has stored it. `heard` is called with every change."""
         self._workspace = workspace
         self._is_wanted = is_wanted
         self._kept = kept
@@ -60,7 +60,7 @@ class ChangedTexts:
         self.count += 1
         self._heard()
         path = os.path.realpath(change.path)
-        if change.by == "restore":  # the person's, and what it was before is of no use any more
+        if change.by == "restore":  # the user's restore makes the earlier content irrelevant
             with self._lock:
                 self._by_hash.pop(path, None)
                 self._size -= len(self._before.pop(path, None) or b"")

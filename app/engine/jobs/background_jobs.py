@@ -136,7 +136,7 @@ class JobTable:
         try:
             await asyncio.wait_for(job.has_ended.wait(), timeout)
         except TimeoutError:
-            pass  # it goes on
+            pass  # the job is still running
         return job
 
     async def wait_for_agent(self, job_id: str, timeout: float | None = None) -> BackgroundJob:
@@ -146,7 +146,7 @@ class JobTable:
         try:
             await self.wait(job_id, timeout)
         except asyncio.CancelledError:
-            if job.has_ended.is_set():  # in the same moment, and the call will not tell it
+            if job.has_ended.is_set():  # the job ended at the same moment, and the call does not report it
                 job.task = asyncio.ensure_future(self._report(job))
             raise
         finally:
@@ -171,7 +171,7 @@ class JobTable:
             self._record_lost(job)
         for job in self._jobs.values():
             if job.task is not None and not (keep_pinned and job.is_pinned):
-                job.task.cancel()  # its end is not reported any more
+                job.task.cancel()  # the job's end is not reported any more
 
     async def _follow(self, job: BackgroundJob, work: Awaitable[ToolResult]) -> None:
         try:
@@ -179,7 +179,7 @@ class JobTable:
         except asyncio.CancelledError:
             job.result = failed_result("Job cancelled")
             if (task := asyncio.current_task()) is not None and task.cancelling():
-                self._end(job)  # the session was left, and its end needs no report
+                self._end(job)  # the session was closed, so the end needs no report
                 job.is_delivered.set()
                 raise
         except Exception as problem:  # noqa: BLE001  (a job's failure is its result)

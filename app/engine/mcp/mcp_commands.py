@@ -156,7 +156,7 @@ class ServerChanges:
 
     @property
     def _server_sources(self) -> ServerSources:
-        assert self._servers.found_in is not None  # else there is no server to be named
+        assert self._servers.found_in is not None  # without a file there would be no server to name
         return self._servers.found_in
 
     async def _resolved(self, config: "ServerConfig") -> "ServerConfig":

@@ -47,7 +47,7 @@ class McpExposure:
         event_bus: EventBus,
         options: SessionOptions,
     ) -> None:
-        """`is_on`: whether servers are used at all. `choice`: what command line and settings say of tools."""
+        """`is_on`: whether servers are used at all. `choice`: the tools chosen by command line and settings."""
         self._hub = hub
         self._is_on = is_on
         self._choice = choice
@@ -60,7 +60,7 @@ class McpExposure:
         self._section: Mapping[str, str] = {}
         self._declared: set[str] = set()
         self._ignores_kept = False
-        """A person chose another exposure since the decision was kept."""
+        """Whether the user chose another exposure after the decision was stored."""
         for tool in self._tools.own():
             toolbox.register(tool, owner=MCP_TOOLS_OWNER)
         own = {tool.name for tool in self._tools.own()}

@@ -52,13 +52,13 @@ class ProjectServer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ServerSources(msgspec.Struct, frozen=True, kw_only=True):
-    """Where servers are configured, and what they are given."""
+    """Where servers are configured, and what they receive."""
 
     paths: Paths
     files: Callable[[], Sequence[Path]]
     """The files that may configure servers."""
     find: Callable[[Mapping[str, ProjectServer]], "ConfiguredServers"]
-    """Finds the servers of the files, and those that were brought."""
+    """Finds the servers of the files and those added by extensions or the client."""
     choice: Callable[[], ToolChoice] = ToolChoice
     """The tools chosen by command line and settings."""
     env: Mapping[str, str] = os.environ
@@ -89,16 +89,17 @@ class McpServers:
         self._exposure: McpExposure | None = None
         self._brought: dict[str, ProjectServer] = {}
         self._said: dict[str, dict[str, Any]] = {}
-        """What a person said of servers in this session."""
+        """The user's choices for servers in this session."""
         self._is_stale = False
-        """Extensions brought or took away some since: looked at when they are needed, so that a reload ends none."""
+        """Whether extensions have added or removed servers since the last check. Checked when servers are needed, so
+        that a reload of extensions ends no connection."""
         self._problems: tuple[str, ...] = ()
         self._processes: LocalProcesses | None = None
         self._telling_soon: asyncio.TimerHandle | None = None
         self.files = _watched_files(places)
-        """Those that may come to name some, as long as none does."""
+        """The files that may configure servers, watched while none does."""
         self.may_be_there = places is not None and _has_config_file(places)
-        """Whether a prompt has to ask: files name some, or extensions have brought some."""
+        """Whether a prompt has to check for servers, because files or extensions may name some."""
 
     @property
     def is_on(self) -> bool:
@@ -193,7 +194,7 @@ class McpServers:
             return server_variables(places.env)
 
         async def resolved(config: "ServerConfig") -> "ServerConfig":
-            """Anew each time: what a command printed, a token say, may be outdated."""
+            """Resolves the server's variables each time, because the output of a command (a token) may expire."""
             from app.mcp.server_config import ServerValues, secret_values  # noqa: PLC0415  (as above)
             from tools.masking.known import KnownValue  # noqa: PLC0415  (as above)
 
@@ -218,7 +219,7 @@ class McpServers:
         )
 
     async def _elicit(self, server: str, params: dict[str, Any]) -> dict[str, Any]:
-        """What a server asks the person."""
+        """Asks the user on behalf of a server."""
         if self._questions is None:
             from app.engine.mcp.server_prompts import ServerQuestions  # noqa: PLC0415  (few servers ask anything)
 

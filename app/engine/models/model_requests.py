@@ -192,7 +192,7 @@ class ModelRequests:
                     message_ids=self._deliveries.undelivered(message_ids, stretch),
                 )
             )
-        except BaseException:  # stopped while a listener was waited for: it is not sent
+        except BaseException:  # cancelled while a listener was waited for: the request is not sent
             self._deliveries.failed(request_id)
             raise
         self._request_of_message[reply_id] = request_id
@@ -243,8 +243,7 @@ class ModelRequests:
         return msgspec.structs.replace(context, messages=without)
 
     async def beside(self, messages: Sequence[Message]) -> AssistantStream:
-        """Requests an answer to other messages with the same prompt and tools; nothing is recorded or
-        published."""
+        """Requests an answer to other messages with the same prompt and tools; nothing is recorded or published."""
         model = self._choice.required()
         credential, failure = await self._credential(model.provider)
         try:
@@ -280,7 +279,7 @@ class ModelRequests:
             if status < 400:
                 await self._delivered(ids.request_id, status, headers)
             if status == 401:
-                with suppress(CredentialError):  # it is the refusal that is to be told
+                with suppress(CredentialError):  # the refusal is what gets reported
                     await self._choice.credentials.refused(model.provider, credential)
             await self._hooks.on_response(status, headers, ids)
 

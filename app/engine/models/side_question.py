@@ -87,7 +87,7 @@ class SideQuestions(msgspec.Struct, frozen=True):
         try:
             stored = self.conversation.record_state(entry)
         except SessionWriteError:
-            return  # the run tells it, with what it means
+            return  # the run reports it, with advice
         await self.event_bus.publish(EntryAppended(entry=stored))
 
 

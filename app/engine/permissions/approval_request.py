@@ -41,7 +41,7 @@ class ApprovalRequests:
         self._toolbox = toolbox
         self._judge = judge
         self._questions: list[tuple[str, CallPart]] = []
-        """What was asked about, with its tool."""
+        """The questions asked so far: the tool's name in rules, and the part of the call."""
 
     def of(
         self,

@@ -55,7 +55,7 @@ class ApprovedDefinitions:
                 known.pop(next(iter(known)))
             text = msgspec.json.encode(known)
         if self._path is not None:
-            # The writer of files brings threads along, which a start without servers does not need.
+            # The file writer imports threads, which a start without servers does not need.
             from tools.files.replacing import replace_atomically  # noqa: PLC0415
 
             try:

@@ -33,7 +33,7 @@ class JudgedCall(msgspec.Struct, frozen=True, kw_only=True):
     """A call with the decision about it."""
 
     place: CommandPlace
-    """The place that the call was judged in."""
+    """The place for which the call was judged."""
     decision: CallDecision
     rules: PermitRules
     mode: PermissionMode
@@ -72,7 +72,8 @@ class CallJudge(msgspec.Struct, frozen=True):
         return self.judged(reading).decision.outcome == "ask"
 
     def watching(self, hook: SpawnHook | None) -> SpawnHook | None:
-        """A hook that makes another command of it is judged by what it made: that runs without a question, or not."""
+        """Judges a hook's replacement of a command like the command itself: the replacement may run without a
+        question or not."""
         if hook is None:
             return None
 
@@ -95,7 +96,7 @@ class CallJudge(msgspec.Struct, frozen=True):
         self, name: str, effects: Effects, *, arguments: Mapping[str, Any] = {}, claim: str = ""
     ) -> tuple[CommandPlace, CallDecision, PermitRules, PermissionMode]:
         """Returns the place, the decision, and the rules and mode it is based on. For a thread."""
-        # The parser and the tables of programs are needed at the first call, and not at the start.
+        # The parser and the program tables are imported at the first call instead of at the start.
         from app.permits.tool_call_judge import CallRequest, judge_call  # noqa: PLC0415
 
         program = effects.runs
@@ -134,6 +135,6 @@ class CallJudge(msgspec.Struct, frozen=True):
 
 
 def shorten_command(text: str) -> str:
-    """A command, for a line of a sentence."""
+    """Shortens a command to fit into a line of text."""
     line = " ".join(text.split())
     return line if len(line) <= 120 else line[:119] + "…"

@@ -18,7 +18,7 @@ async def _never_trusted() -> bool:
 
 
 class PermissionContext(msgspec.Struct, frozen=True, kw_only=True):
-    """Who answers questions, and how far the project is trusted."""
+    """Whether a user or a program answers questions, and how far the project is trusted."""
 
     asks: Approver = "nobody"
     home: Path = msgspec.field(default_factory=Path.home)

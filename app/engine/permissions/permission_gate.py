@@ -49,14 +49,14 @@ class GateState(msgspec.Struct, frozen=True, kw_only=True):
     has_box: bool
     rules: PermitRules
     past: tuple[PastVerdict, ...]
-    """The verdicts of this session, as far as they are remembered, the oldest first."""
+    """The verdicts of this session that are remembered, oldest first."""
 
 
 class PermissionGate:
     """One session's gate."""
 
     def __init__(self, core: SessionCore, standing: PermissionContext, *, unheld: Unheld) -> None:
-        """`unheld`: which files undo could not put back."""
+        """`unheld` returns the files that undo could not restore."""
         options, conversation, telling = core.options, core.conversation, core.event_bus
         self.standing = standing
         self._unheld = unheld
@@ -176,7 +176,7 @@ class PermissionGate:
                 asking, partial(self._judging.is_asked, reading), since=seen
             )
             if not stands:
-                continue  # taken back: with the mode or the rules of now it runs, or is refused
+                continue  # the question was withdrawn: under the present mode and rules the call runs or is refused
             if reply is None:
                 return self._refused(call, decision, "Needs approval, and no answer came")
             if reply.arguments is not None:
@@ -204,8 +204,8 @@ class PermissionGate:
     def _read_and_judge(
         self, read: ParseCall, changed: dict[str, Any] | None, knows_shell: bool
     ) -> tuple[ParsedCall, JudgedCall | None]:
-        """Reads and judges a call in a thread. Not judged: its names may be the user's aliases, which are not
-        loaded yet."""
+        """Reads a call and judges it, in a thread. The verdict is None while the user's aliases, which may be among
+        its names, are not loaded."""
         reading = read(changed)
         program = reading.effects.runs
         is_command = program is not None and program.language == "shell"
@@ -239,7 +239,7 @@ class PermissionGate:
         self._requests.asked(rule_name or call.name, part)
         return await asking
 
-    # What came of it
+    # After the decision
 
     def _refused(
         self, call: ToolCall, decision: CallDecision, what: str, reason: str = "", *, by: str = ""

@@ -30,13 +30,13 @@ class SessionRules:
         conversation: Conversation,
         boxes: Callable[[], Sandboxes],
     ) -> None:
-        """`boxes`: the session's sandbox, which goes by these rules itself."""
+        """`boxes`: the session's sandbox, which follows these rules too."""
         self._standing = standing
         self._options = options
         self._conversation = conversation
         self._boxes = boxes
         self._given: tuple[PermitRule, ...] = ()
-        """For this session."""
+        """The rules for this session only."""
 
     @property
     def mode(self) -> PermissionMode:

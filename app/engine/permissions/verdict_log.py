@@ -37,7 +37,7 @@ class VerdictLog:
         self._telling = event_bus
         self._mode = mode
         self.past: deque[PastVerdict] = deque(maxlen=_MAX_KEPT)
-        """Those of this run, the oldest first."""
+        """The verdicts of this run, oldest first."""
 
     def note(
         self, call: ToolCall, decision: CallDecision, outcome: str, by: str, *, is_silent: bool = False

@@ -41,7 +41,7 @@ class PlanReply(msgspec.Struct, frozen=True, kw_only=True):
 
     accepts: bool
     plan: str | None = None
-    """The plan as the user changed it."""
+    """The plan with the user's changes."""
     remark: str = ""
 
 

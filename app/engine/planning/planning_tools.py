@@ -1,4 +1,4 @@
-"""The tools `todo`, with which the model keeps its list, and `propose_plan`, with which it ends plan mode if the person
+"""The tools `todo`, with which the model keeps its list, and `propose_plan`, which ends plan mode if the user
 agrees."""
 
 import json

@@ -65,7 +65,8 @@ def apply_todo_change(phases: Phases, change: TodoChange) -> Phases:
 
 
 def normalise_phases(phases: Sequence[TodoPhase]) -> Phases:
-    """A list that came from a program or a file: with ids, texts of one line, and one item that is being done."""
+    """Normalises a list from a program or a file: adds ids, makes texts single lines, and keeps one item in
+    progress."""
     made: list[TodoPhase] = []
     seen: set[str] = set()
     ids: set[str] = set()
@@ -225,7 +226,7 @@ def _listed(phases: Phases) -> str:
 
 
 def phases_from_plan(title: str, plan: str) -> Phases:
-    """Its top-level items by heading; a plan without any becomes no list."""
+    """Returns a list of the plan's top-level items, grouped by heading; empty if the plan has none."""
     phases: list[TodoPhase] = []
     name, texts = title, list[str]()
     seen: set[str] = set()

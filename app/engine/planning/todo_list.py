@@ -179,8 +179,7 @@ class TodoList(msgspec.Struct, eq=False):
 
 
 def _phases_of(entry: CustomEntry) -> Phases:
-    """Decodes a stored list; an invalid one counts as empty.
-    The `todo` tool, with which the model keeps its todo list."""
+    """Decodes a stored list; an invalid one counts as empty."""
     try:
         return normalise_phases(from_wire(entry.data["phases"], tuple[TodoPhase, ...]))
     except (TypeError, KeyError, msgspec.ValidationError, TodoRefused):

@@ -21,7 +21,7 @@ class FirstQuestionHint:
         wishes = self._options.effective_settings.settings.repository_maps
         if not wishes.enabled or not self._is_first():
             return ()
-        # SQLite and parsers, which most sessions begin without.
+        # Imports SQLite and parsers, which most sessions start without.
         from tools.repomap.first_question import first_question_aside  # noqa: PLC0415
 
         text = await asyncio.to_thread(first_question_aside, self._workspace, prompt)

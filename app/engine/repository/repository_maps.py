@@ -49,7 +49,7 @@ class RepositoryMaps:
         return repository is not None and repository.upkeep.is_building
 
     async def wait_for_growth(self) -> AsyncIterator[None]:
-        """Once now; while an index is made again and again, and once more when it is done: then more is found."""
+        """Yields once at first, then whenever an index in progress has grown, and once when it is complete."""
         while True:
             was_incomplete = self.is_incomplete
             yield

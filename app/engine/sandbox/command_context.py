@@ -51,9 +51,9 @@ class CommandContext:
         stands_in: str | None = None,
         has_box: bool = False,
     ) -> CommandPlace:
-        """Describes where a command runs. `passed`: secret-looking variables that commands get. `stands_in`:
-        the command's folder, if it is not the workspace; empty if unknown. `has_box`: reading commands run
-        in a sandbox."""
+        """Describes where a command runs. `passed`: secret-looking variables that commands get. `stands_in`: the
+        command's folder, if it is not the workspace; empty if unknown. `has_box`: commands that only read run in a
+        sandbox."""
         workspace = os.path.realpath(folder)
         links = LinkResolver(workspace)
         return CommandPlace(
@@ -181,7 +181,7 @@ class LinkResolver:
     def resolve(self, path: str) -> str:
         plain = posixpath.normpath(path)
         if plain != path and ("/../" in path or path.endswith("/..")):
-            return os.path.realpath(path)  # what is above a link is above what it leads to
+            return os.path.realpath(path)  # `..` behind a link is the parent of the link's target
         return self._real_path(plain)
 
     def _real_path(self, path: str) -> str:

@@ -85,7 +85,7 @@ class NetworkHosts(msgspec.Struct, eq=False, kw_only=True):
     async def allow(self, host: str, port: int, name: str = "") -> bool:
         """Decides about a connection, asking the user where neither the call's grant nor a rule decides."""
         caller = self._callers.get(name)
-        if caller is None:  # a program that does not send the name that it was given
+        if caller is None:  # the program does not send the name that it was given
             caller = self._callers.setdefault(
                 "", HostCaller(call_id=_NETWORK, command="a command in the sandbox")
             )
@@ -115,7 +115,7 @@ class NetworkHosts(msgspec.Struct, eq=False, kw_only=True):
         return await asyncio.shield(known)
 
     async def _asked(self, caller: HostCaller, host: str, port: int) -> bool:
-        """Asks until the question stood to its end: mode and rules may change while it does."""
+        """Asks until a question remains valid to its end, because mode and rules may change meanwhile."""
         if not self.can_ask():
             return False
         name = f"{host}:{port}"

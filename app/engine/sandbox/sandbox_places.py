@@ -74,8 +74,9 @@ class SandboxPaths:
         sessions: Path | None = None,
         allowed_places: Callable[[PlaceVerb], tuple[str, ...]] = lambda verb: (),
     ) -> None:
-        """`own`: bayou's folder of settings and credentials. `sessions`: the one of all sessions, where that is
-        elsewhere. `allowed_places`: what rules let commands write beyond the workspace, or read of its secrets."""
+        """`own`: bayou's folder of settings and credentials. `sessions`: the folder of all sessions, if it is
+        elsewhere. `allowed_places` returns the places outside the workspace that rules let commands write, or the
+        secrets they may read."""
         self._allowed_places = allowed_places
         self._options = options
         self._workspace = workspace
@@ -84,15 +85,15 @@ class SandboxPaths:
         self._own = os.path.realpath(own)
         self._sessions = os.path.realpath(sessions or own)
         self._temporary: dict[BoxKind, str] = {}
-        """Folders for temporary files."""
+        """The folders for temporary files, by kind of sandbox."""
         self._reserved = ReservedNames()
         self._linked = HardLinkFinder()
         self._moved = MovedFiles()
         self._secrets: dict[str, tuple[str, ...]] = {}
-        """Of each folder that was worked in, the files with secrets that are hidden from commands."""
+        """The secret files hidden from commands, by the folder in which work began."""
         self._real: dict[str, str] = {}
-        """Folders that were worked in, without links as they were then: what a command makes of such a name later does
-        not lead elsewhere."""
+        """Folders of work with their links resolved at the start, so that a link made later by a command leads
+        nowhere else."""
 
     def close(self) -> None:
         for folder in self._temporary.values():
@@ -271,7 +272,7 @@ class SandboxPaths:
                 return found(linked)
             if covering_place(path, box.allowed) is not None:
                 return None
-            # It can be made, and is taken away again: see `tools.box.set_aside`.
+            # The place can be created, and is removed again: see `tools.box.set_aside`.
             later = delayed_run_reason(path, self._home, (self._own,))
             return found(path, danger=later) if later is not None else None
         if hidden is not None:

@@ -77,8 +77,8 @@ class Sandboxes:
         hosts: NetworkHosts | None = None,
         allowed_places: Callable[[PlaceVerb], tuple[str, ...]] = lambda verb: (),
     ) -> None:
-        """`mode`: what runs unasked now. `own`: bayou's folder of settings and credentials. `sessions`: the one of
-        all sessions, where that is elsewhere."""
+        """`mode` returns the permission mode. `own`: bayou's folder of settings and credentials. `sessions`: the
+        folder of all sessions, if it is elsewhere."""
         self._mode = mode
         self.hosts = hosts
         self._proxy: HostProxy | None = None
@@ -95,7 +95,7 @@ class Sandboxes:
         )
         self._leaves: dict[str, SandboxGrant] = {}
         self._granted: set[str] = set()
-        """Places that the person let a tool through to."""
+        """The places that the user allowed for single tool calls."""
         self._of_files: tuple[float, tuple[str, Settings, tuple[str, ...]], Box] | None = None
         self._is_looked_at = False
         workspace.confine = self.for_call
@@ -215,7 +215,7 @@ class Sandboxes:
             leave = SandboxGrant()
         elif leave.kind == "outside" or not self.are_possible:
             return None
-        if lasts:  # what one call was let through to is not for those behind it
+        if lasts:  # the exceptions of one call do not hold for later ones
             leave = SandboxGrant(command=leave.command)
         kind: BoxKind = "read" if leave.kind == "read" else "work"
         box = await asyncio.to_thread(self._places.held, kind, leave)
@@ -282,7 +282,7 @@ class Sandboxes:
         listed = self._options.effective_settings.settings.sandbox.network == "listed"
         if box.network != "own" or not listed or self.hosts is None or not self._places.has_mounts:
             return box
-        # Only where hosts are let through one by one.
+        # Only where hosts are allowed one by one.
         from tools.box.proxy import HostProxy, proxy_variables  # noqa: PLC0415
 
         network = await self._workspace.own_network()

@@ -53,9 +53,9 @@ class KnownSecrets:
         self._named_of: dict[str, tuple[KnownValue, ...]] = {}
         self._numbers = count(1)
         self.version = 0
-        """Another one whenever more is known."""
+        """A number that changes whenever more secrets are known."""
         self._taking = threading.Lock()
-        """Who finds a file that is being looked at waits: what it has not been asked for yet would go out."""
+        """Callers wait while a file is being searched, because a secret in it would otherwise be sent unmasked."""
 
     def values(self) -> Iterator[KnownValue]:
         for known in tuple(self._of.values()):
@@ -139,7 +139,7 @@ class KnownSecrets:
             self._seen.pop(next(iter(self._seen)))
         self._seen[key] = stamp
         known, named = read(key, text)
-        # A value that was in a file stays a secret when the file says another.
+        # A value that was in a file stays secret after the file has changed.
         before = self._of.get(key, ())
         added = tuple(one for one in known if one not in before)
         self._named_of[key] = tuple(dict.fromkeys((*self._named_of.get(key, ()), *named)))

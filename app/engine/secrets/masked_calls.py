@@ -36,7 +36,7 @@ class MaskedCalls:
     def __init__(self, masking: SessionMask) -> None:
         self._masking = masking
         self._stood_for: OrderedDict[str, dict[str, str]] = OrderedDict()
-        """By real path: what marks stood for in that file when it was last looked at."""
+        """The secrets behind the placeholders of a file, by its real path, when it was last read."""
 
     @property
     def is_masking(self) -> bool:
@@ -50,7 +50,7 @@ class MaskedCalls:
         texts = tuple(texts_of(reading.shown_arguments))
         self._find_secrets(reading.context, texts)
         effects = reading.effects
-        # What is staged is written later, into files that are only read now.
+        # Staged changes are written later, into files that are only read now.
         changed = effects.writes or effects.stages
         if changed and not (effects.runs or effects.opaque) and any(MARK_PREFIX in text for text in texts):
             return self._unmasked_arguments(reading, changed)
@@ -114,7 +114,7 @@ class MaskedCalls:
             structured_content=self._masking.value(result.structured_content, where),
         )
 
-    # Back into a file
+    # Restoring secrets in a changed file
 
     def _unmasked_arguments(self, reading: ParsedCall, changed: tuple[str, ...]) -> dict[str, Any] | None:
         shown, files = reading.shown_arguments, workspace_of(reading.context).files

@@ -53,7 +53,7 @@ class SessionMask:
         *,
         folder: Callable[[], Path | None] = lambda: None,
     ) -> None:
-        """`folder`: the one that is worked in, where that is on this machine."""
+        """`folder` returns the working folder, if it is on this machine."""
         self._places = places
         self._folder = folder
         self._options = options
@@ -63,10 +63,10 @@ class SessionMask:
         self._made: dict[bool, tuple[object, Mask]] = {}
         self._found: OrderedDict[str, MaskedSecret] = OrderedDict()
         self._masked_sections: dict[str, tuple[Mask, str, str]] = {}
-        """By name: the mask, the text and what it made of it. Each request asks for all sections."""
+        """The mask, the text and the masked text of each section by name; every request asks for all sections."""
         self._has_looked = False
 
-    # What is masked
+    # Masking
 
     def mask(self) -> Mask | None:
         """Returns the current mask; None where masking is off."""
@@ -114,7 +114,7 @@ class SessionMask:
         if mask is None or not text:
             return text
         done = mask.masked(text).text
-        if where and MARK_PREFIX in done:  # marks too that were made as the text came
+        if where and MARK_PREFIX in done:  # also placeholders that were made while the text arrived
             for found in mask.marker.own_marks(done):
                 self._note(found[0], where)
         return done
@@ -229,10 +229,10 @@ def _load_or_create_key(agent_dir: Path | None) -> bytes:
         descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
         with os.fdopen(descriptor, "wb") as file:
             file.write(made)
-        if path.exists():  # broken: shorter than a key is
+        if path.exists():  # the file is damaged: shorter than a key
             beside.replace(path)
         else:
-            os.link(beside, path)  # of two that begin at once, one counts
+            os.link(beside, path)  # of two processes that start at once, the first one wins
     except OSError:
         pass
     finally:
@@ -270,7 +270,7 @@ def custom_patterns(patterns: Iterable[str]) -> tuple[tuple[CustomShape, ...], t
 
 
 def masking_of(workspace: Workspace, places: SecretSources, options: SessionOptions) -> SessionMask:
-    """The masking of a session, by which its workspace masks what commands write and what tools read."""
+    """Returns the masking with which the workspace masks command output and files that tools read."""
     masking = SessionMask(
         places, options, folder=lambda: workspace.cwd if workspace.has_local_files else None
     )

@@ -92,7 +92,7 @@ class CallPreview:
         )
 
     def _read(self, raw: str, may_be_shown: Callable[[str, str], bool]) -> "PreviewFile":
-        # What edits mean comes with the first of them.
+        # The edit module is imported at the first edit.
         from tools.edits.applying import notebook_key  # noqa: PLC0415
         from tools.edits.editing import read_editable  # noqa: PLC0415
         from tools.edits.preview import PreviewFile  # noqa: PLC0415

@@ -55,7 +55,7 @@ class _StreamingCall:
         whole = self.arguments.complete_members()
         if not self.arguments.is_plain or self.arguments.is_malformed:
             return None
-        # An edit without a list may still get others before it.
+        # An edit that is not a list may still be followed by others.
         return whole if any(isinstance(value, list) for value in whole.values()) else None
 
 
@@ -99,7 +99,7 @@ class LiveEdits(CallWatch):
 
     def hear(self, event: BlockEvent) -> None:
         if isinstance(event, ToolCallStart):
-            # What runs before an edit may put its old text into the file.
+            # A call before the edit may write its old text into the file.
             self._call = None if self._has_call else self._start_call(event)
             self._has_call = True
         elif isinstance(event, ToolCallDelta):
@@ -114,7 +114,7 @@ class LiveEdits(CallWatch):
         tool = self._toolbox.callable().get(event.tool_name)
         if tool is None or not self._options.effective_settings.settings.edit.streaming_abort:
             return None
-        # What edits mean comes with the first of them.
+        # The edit module is imported at the first edit.
         from tools.edits.call import EditArguments  # noqa: PLC0415
 
         is_edit = tool.arguments is EditArguments
@@ -138,7 +138,7 @@ class LiveEdits(CallWatch):
         return self._call is call and not call.is_complete and self._stop is None
 
     def _check_edits(self, call: _StreamingCall) -> tuple[float, _StoppedEdit | None]:
-        # What edits mean comes with the first of them.
+        # The edit module is imported at the first edit.
         from tools.edits.preview import first_unmatched_edit  # noqa: PLC0415
 
         began = time.thread_time()
@@ -174,7 +174,7 @@ class LiveEdits(CallWatch):
         stop, content = self._stop, message.content
         if stop is None or message.id != self._message_id or len(content) < stop.index:
             return None
-        # Not all of an answer's blocks are there before it ends.
+        # Some blocks of an answer arrive only at its end.
         known = content[stop.index] if len(content) > stop.index else stop.call
         if not isinstance(known, ToolCall):
             return None

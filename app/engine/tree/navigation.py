@@ -57,7 +57,7 @@ class Navigation(msgspec.Struct, frozen=True, kw_only=True):
     enter: Callable[[Path], Awaitable[None]]
     """Makes a folder the session's working folder."""
 
-    # In the tree
+    # Within the tree
 
     async def go_to(
         self,
@@ -82,7 +82,7 @@ class Navigation(msgspec.Struct, frozen=True, kw_only=True):
         try:
             summary = await self.context.brancher.leave(entry_id, wish, before_moving)
         except BaseException:
-            for data in restored:  # the files went, the conversation did not
+            for data in restored:  # the files were moved, but not the conversation
                 await self.files.kept.record_restore(msgspec.structs.replace(data, is_move=False))
             raise
         await self._publish_replaced("tree")
@@ -99,7 +99,7 @@ class Navigation(msgspec.Struct, frozen=True, kw_only=True):
         await self._publish_replaced("tree")
         return summary
 
-    # To other sessions
+    # Other sessions
 
     async def begin(self, parent: Path | None = None) -> None:
         """Stops what is running and starts a new session; in memory if this one is. Raises `SwitchCancelled`."""
@@ -112,7 +112,7 @@ class Navigation(msgspec.Struct, frozen=True, kw_only=True):
 
     async def switch_to(self, name: str) -> None:
         """Continues with the file of this name, or with a new session in it."""
-        if self.places.is_at(self.core.conversation.log, name):  # it is here already
+        if self.places.is_at(self.core.conversation.log, name):  # the session is open already
             await self.stop()
             return
         log = self.places.open_or_begin(name)
@@ -128,7 +128,7 @@ class Navigation(msgspec.Struct, frozen=True, kw_only=True):
         if not await self.core.hooks.may_fork(entry_id, position):
             return False
         is_here = entry_id == log.leaf_id
-        await self.stop()  # what it leaves behind the present point goes along
+        await self.stop()  # the fork includes everything up to the present point
         folder, cwd, fsync = self.places.folder, self.places.cwd, self.places.sync
         if position == "before":
             copy = fork_before(log, entry_id, folder, cwd=cwd, fsync=fsync)
@@ -149,7 +149,7 @@ class Navigation(msgspec.Struct, frozen=True, kw_only=True):
         self.core.deliveries.left_context(frozenset(), self.core.conversation.log.__contains__)
         self.core.conversation.open(log).close()
         self.core.workspace.artifacts.move_to_session(*outputs_of(log))
-        if reason != "fork":  # which goes on with what its cells have defined
+        if reason != "fork":  # a fork keeps the variables that its cells have defined
             self.core.workspace.end_kernel("Another session is open.")
         if not stays and not log.is_read_only and self.places.is_elsewhere(log):
             await self.enter(log.cwd)
@@ -209,9 +209,8 @@ class Navigation(msgspec.Struct, frozen=True, kw_only=True):
         model = self.core.choice.model
         self._restore_choice()
         if self.core.choice.missing is not None:
-            if (
-                reason == "tree" and model is not None
-            ):  # it is the same session, which has another model by now
+            # It is the same session, whose model has changed meanwhile.
+            if reason == "tree" and model is not None:
                 self.core.choice.set(model)
             else:
                 self.core.event_bus.notify(self.core.choice.missing_model_text, "warning")

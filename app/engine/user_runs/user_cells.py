@@ -116,7 +116,7 @@ class UserCells(msgspec.Struct, eq=False):
         return tuple(done)
 
     async def _execute(self, call: ToolCall, timeout: float | None, resets: bool) -> ToolResult:
-        # The kernel, its words and pictures: what most sessions never need.
+        # Imports the kernel and its texts and images, which most sessions never need.
         from tools.kernel.calls import EvalRequest, Evaluation  # noqa: PLC0415
 
         verdict = await self.hooks.before_tool(call, call.arguments, None)

@@ -44,7 +44,7 @@ class UserShell(msgspec.Struct, eq=False):
     ) -> BashExecutionMessage:
         """Runs a command; the model reads it with the next request unless `exclude`."""
         message = await self.running_task.run(lambda: self._execute(command, exclude, update_id))
-        if message is None:  # it was stopped before it began
+        if message is None:  # the command was stopped before it started
             message = BashExecutionMessage(
                 command=command,
                 output="",

@@ -195,7 +195,7 @@ def entry_point_sources(problems: list[str], sites: Sequence[Path] = ()) -> list
         for site in sites:
             own = [point for one in distributions(path=[str(site)]) for point in one.entry_points]
             found += [(point, str(site)) for point in own if point.group == ENTRY_POINT_GROUP]
-    except Exception as problem:  # noqa: BLE001  (a broken distribution of somebody else)
+    except Exception as problem:  # noqa: BLE001  (a broken third-party distribution)
         problems.append(f"Installed extensions cannot be listed: {problem}")
         return []
     return [

@@ -4,7 +4,7 @@ async with RpcClient(cwd=project) as bayou:
     await bayou.prompt_and_wait("What does main.py do?")
     print(await bayou.get_last_assistant_text())
 
-It needs only msgspec and the standard library, so any program can use it, whatever packages it has itself.
+It needs only msgspec and the standard library, so any program can use it, independent of its packages.
 `connection` handles the process and its lines; the commands are in `client_commands` and docs/rpc.md, events
 and all other values in `values`.
 """

@@ -14,6 +14,6 @@ def program_folder() -> str:
 
 
 def command() -> tuple[str, ...]:
-    """Returns the command that starts this installation, whatever folder it is started in."""
+    """Returns the command that starts this installation from any folder."""
     start = os.path.join(os.path.dirname(os.path.abspath(__file__)), "__main__.py")
     return sys.executable, "-P", start

@@ -42,13 +42,13 @@ class ProgramCall:
         self._run = run
         self._script = script
         self.has_inner = False
-        """What it runs is judged as parts of its own."""
+        """Whether the program runs other commands, which are judged as separate parts."""
         self.output: PipedInput | None = None
-        """What it says, if that matters to the program behind it."""
+        """The program's output, if the next program in the pipeline needs to know it."""
         self.hosts: list[str] = []
         self.removals: list[Removal] = []
         self.is_read_whole = False
-        """Its words have been looked at for secret files already."""
+        """Whether all words have been checked for secret files already."""
 
     @property
     def scope(self) -> ShellScope:

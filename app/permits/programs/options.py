@@ -83,7 +83,7 @@ def parse_options(
             )
         else:
             used, is_known = _parse_short_options(word, known, words[index : index + 1], options)
-        # A value that looks like an option may be one: of some options the value may be left out.
+        # A value that looks like an option may be one, because some options may leave out their value.
         is_certain = is_certain and is_known and not (used and re.match("-.", words[index].text))
         index += used
     values = (option.value for option in options if option.value is not None)
@@ -99,7 +99,7 @@ def _parse_long_option(
     full = name
     if name not in known.long:
         fitting = [one for one in known.long if one.startswith(name)]
-        # Of several that it may be short for, the one that matters is meant.
+        # A shortened option may stand for several; the riskiest one counts.
         full = next((one for one in fitting if known.long[one][1]), fitting[0] if fitting else name)
     takes, role = known.long.get(full, (False, ""))
     is_known = name in known.long

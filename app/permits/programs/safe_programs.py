@@ -179,7 +179,7 @@ def _grep(call: ProgramCall) -> list[Finding]:
 
 
 SAFE_PROGRAMS: ProgramTable = program_table(
-    # Files: no option of these writes, runs or sends anything
+    # Files: these programs never write, run or send anything
     ("cat tac rev comm cmp", _ANY),
     ("nl", ReadingProgram(options="* b= d= f= h= i= l= n= s= v= w=")),
     ("head tail", ReadingProgram(options="* c= n= s= lines= bytes= pid= sleep-interval=")),
@@ -205,7 +205,7 @@ SAFE_PROGRAMS: ProgramTable = program_table(
             options="* files0-from=:read X=:read exclude-from=:read d= B= t= max-depth=", operands="text"
         ),
     ),
-    # Files: with the options that are known
+    # Files: only with known options
     ("zcat bzcat xzcat", ReadingProgram(options="f")),
     ("base64", ReadingProgram(options="d D w= decode wrap= ignore-garbage")),
     ("rg", _rg),
@@ -255,7 +255,7 @@ SAFE_PROGRAMS: ProgramTable = program_table(
     ("ps", _processes),
     ("pgrep which whereis type", _TEXT),
     ("printenv", _environment),
-    # What a shell does by itself
+    # Shell builtins
     ("echo", _echo),
     ("printf", _printf),
     ("test", _test),

@@ -37,7 +37,7 @@ _STEP: Final = re.compile(rf"(?:{_COMMAND})?\s*(?:[;\n]|\Z)")
 def reads_only(text: str) -> bool:
     """Whether a sed script only prints, deletes and substitutes."""
     if re.search(r"\[[^\]]*/[^\]]*\]", text):
-        return False  # whether a slash in brackets ends an expression is not the same in every sed
+        return False  # seds disagree on whether a slash in brackets ends an expression
     at = 0
     while at < len(text):
         step = _STEP.match(text, at)

@@ -130,7 +130,7 @@ class ShellAnalysis:
         root = _parser().parse(source).root_node
         if root.has_error:
             self.add_doubtful(text, "is not valid bash")
-        # Within backticks a backslash has a meaning of its own.
+        # A backslash has another meaning within backticks.
         if b"`" in source and b"\\" in source:
             self.add_doubtful(text, "not parsed reliably")
         if any(

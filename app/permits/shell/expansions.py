@@ -131,7 +131,7 @@ class Expansions(msgspec.Struct, frozen=True):
         if kind in ("simple_expansion", "expansion"):
             return self._variable(node, scope, is_quoted=False)
         if kind == "$":
-            return UNKNOWN, True  # Of `$A:$B` the parser takes the second name for a word of its own.
+            return UNKNOWN, True  # of `$A:$B` the parser takes the second name for a separate word
         if kind == "command_substitution":
             value = self._command_substitution(node, scope)
             return (UNKNOWN, True) if not value or _SPLITTING.search(value) else (value, False)

@@ -92,7 +92,7 @@ def _program(reading: "ShellAnalysis", simple: SimpleCommand, findings: list[Fin
         reading.add(simple.text, [contained(why), *findings], None)
         return PipedInput()
     short = _short_name(name.text)
-    # A rule for `./run` means the one in the workspace's own folder; no rule is meant for other folders.
+    # A rule for `./run` means the one in the workspace; it never matches in another folder.
     place, folders = reading.place, simple.scope.folders
     is_relative = "/" in name.text and not name.text.startswith("/")
     is_inside = all(f"{folder}/".startswith(f"{place.workspace}/") for folder in folders)
@@ -142,9 +142,8 @@ def _named_secrets(call: ProgramCall) -> list[Finding]:
     found: list[Finding] = []
     is_list = False
     for before, word in zip((call.name, *(one.text for one in call.words)), call.words, strict=False):
-        is_list = call.name == "zip" and (
-            before == "-x" or (is_list and before[:1] != "-")
-        )  # of what it leaves out
+        # The names after `-x` are left out of the archive.
+        is_list = call.name == "zip" and (before == "-x" or (is_list and before[:1] != "-"))
         matched = _VALUE.match(word.text)
         path = Word(matched[1] or matched[2] or "") if matched else word
         if before in _WRITES:
@@ -172,7 +171,7 @@ def _call(reading: "ShellAnalysis", simple: SimpleCommand, name: str, rest: Sequ
         return risk()
 
     def script(text: str, arguments: tuple[str, ...] | None, stays: bool) -> Risk:
-        # A shell of its own leaves nothing but files; `eval` leaves everything.
+        # A new shell leaves only files behind; `eval` keeps its variables too.
         own = simple.scope if stays else simple.scope.without_pending()
         if not stays:
             own.arguments, own.aliases = arguments, {}

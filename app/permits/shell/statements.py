@@ -42,7 +42,7 @@ class Statements:
     def add_doubtful(self, node: Node, why: str) -> None:
         self._reading.add_doubtful(_first_line(self.text(node), [node]), why)
 
-    # One after the other
+    # Sequences
 
     def sequence(
         self, nodes: Sequence[Node], scope: ShellScope, feed: PipedInput | None
@@ -98,7 +98,7 @@ class Statements:
         reading.depth += 1
         self._current = scope
         try:
-            # What stands in `>(…)` is fed by somebody.
+            # The command in `>(…)` reads output of the surrounding command.
             is_fed = node.children and node.children[0].type == ">("
             inside = [child for child in node.children[1:-1] if child.type != "file_redirect"]
             said = self.sequence(inside, scope, PipedInput() if is_fed else None)
@@ -149,7 +149,7 @@ class Statements:
         if body is not None and body.type == "command":
             found, fed = self.redirections.judge(redirects, scope, feed)
             said = self.command(body, scope, fed, found, text)
-        else:  # of a list it belongs to the last command, which stands where those before have led
+        else:  # in a list it applies to the last command, which runs in the folder where the earlier ones led
             said = self.statement(body, scope, feed) if body is not None else None
             found, _ = self.redirections.judge(redirects, scope, feed)
             if found:

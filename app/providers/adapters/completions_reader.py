@@ -86,7 +86,7 @@ class CompletionsReader:
     def _choice(self, choice: dict[str, Any]) -> None:
         delta = choice.get("delta") or choice.get("message") or {}
         content = delta.get("content")
-        if isinstance(content, list):  # Mistral's way: a list of texts and thoughts
+        if isinstance(content, list):  # Mistral sends a list of texts and thoughts
             self._parts(content)
         elif content:
             self._end_thinking()
@@ -147,7 +147,7 @@ class CompletionsReader:
         if not opened.name and function.get("name"):
             opened.name = function["name"]
         arguments = function.get("arguments")
-        if isinstance(arguments, dict):  # Ollama's way
+        if isinstance(arguments, dict):  # Ollama sends an object
             arguments = msgspec.json.encode(arguments).decode()
         if arguments:
             opened.append(arguments)

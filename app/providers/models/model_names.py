@@ -43,7 +43,7 @@ def select_model(
     """Returns the model that `pattern` names. Raises `ModelNotFound`."""
     readings = _level_splits(pattern)
     for name, level in readings if provider is None else ():
-        # First: reading the lists of all providers costs a start some time and memory.
+        # This comes first, because reading the lists of all providers takes time and memory.
         model = _with_provider_prefix(name, catalogue)
         if model is not None:
             return Selection(model=model, thinking=level)

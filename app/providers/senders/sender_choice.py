@@ -36,7 +36,7 @@ def _load(model: Model) -> Send:
             f'{model.key} has "transport": "sdk", but there is no SDK for {model.api}. Remove the '
             "field in models.json."
         )
-    # An SDK costs what a whole start costs: only for who asks for it.
+    # Importing an SDK takes as long as a whole start, so only models that ask for it pay.
     from app.providers.senders.sdk import sender_of  # noqa: PLC0415
 
     try:

@@ -40,7 +40,7 @@ def compile_condition(text: str) -> str:
         _compiled(text)
     except RegexEngineMissing:
         raise
-    except Exception as problem:  # noqa: BLE001  (the engine has errors of its own, and runs out of depth as well)
+    except Exception as problem:  # noqa: BLE001  (the engine has its own errors, and may exceed the recursion depth)
         return str(problem)
     return ""
 

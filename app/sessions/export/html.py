@@ -121,9 +121,8 @@ class _PageBody:
         self._log = log
         self._change = change
         self._on_path = {entry.id for entry in log.path_to()}
-        self._entries = tuple(
-            log.entries
-        )  # the session may go on meanwhile: what comes later is not on the page
+        # The session may continue meanwhile; later entries are not on the page.
+        self._entries = tuple(log.entries)
         self._changed = {id(entry): change(entry) for entry in self._entries}
         said = [entry.message for entry in self._changed.values() if isinstance(entry, MessageEntry)]
         calls = {
@@ -340,7 +339,7 @@ class _ArticleWriter:
                     else ""
                 )
             case ToolCall():
-                # One that was answered stands where its result does.
+                # A call that was answered is shown with its result.
                 return (
                     ""
                     if block.id in self._answered

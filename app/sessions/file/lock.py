@@ -24,7 +24,7 @@ def try_lock(descriptor: int) -> bool:
     except BlockingIOError:
         return False
     except OSError:
-        return True  # a file system without locks: nothing better can be had there
+        return True  # a file system without locks, where nothing better is possible
     return True
 
 

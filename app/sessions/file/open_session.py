@@ -119,7 +119,7 @@ def _mend_tail(path: Path, file: SessionFile, reading: SessionContents, problems
                 f"The last line of {path} is incomplete and could not be moved to another file: "
                 f"{error_text(problem)}."
             )
-            return  # it stays, and a line feed keeps the next entry off it
+            return  # the line stays, and a line feed separates the next entry from it
     file.cut(torn.offset)
     reading.ends_with_feed = True
     reading.torn = None

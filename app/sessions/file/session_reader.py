@@ -240,7 +240,7 @@ def read_entry(line: bytes) -> Entry | None:
         entry = decode(line, Entry)
     except msgspec.DecodeError:
         sound = line.decode("utf-8", "replace").encode()
-        if sound != line:  # a byte that is no text costs one character, not the line
+        if sound != line:  # an invalid byte costs one character, not the whole line
             return read_entry(sound)
         if b"\0" not in line:
             return None

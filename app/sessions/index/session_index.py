@@ -289,7 +289,7 @@ class SessionIndex:
                 offset = searchable or read_header(path)[1]
                 read_lines(path, offset, texts, end=read)
             except (SessionError, OSError, FileRewritten):
-                pass  # gone or changed just now; the next look at the files finds out
+                pass  # the file disappeared or changed just now; the next refresh handles it
             fresh += ((milliseconds(text.time), key, text) for text in texts.found)
             self._db.execute("update sessions set searchable=? where key=?", (read, key))
         if fresh:

@@ -181,7 +181,7 @@ def day_of(quarter: int | None) -> str:
     """Returns the day of a quarter in the user's time zone."""
     try:
         return UNKNOWN if quarter is None else date.fromtimestamp(quarter * _QUARTER_SECONDS).isoformat()
-    except (ValueError, OverflowError, OSError):  # no time that there can be
+    except (ValueError, OverflowError, OSError):  # the time is impossible
         return UNKNOWN
 
 

@@ -13,13 +13,13 @@ _KEEP: Final = "keep"
 
 
 class EndingWork(msgspec.Struct, frozen=True):
-    """The jobs and the run of one session, which end when it is left."""
+    """Asks about the jobs and the run of one session, which end when it is left."""
 
     session: Session
     ask: AskPerson
 
     async def may_leave(self) -> bool:
-        """Asks before another session opens; jobs can be kept, which pins them. True if the person goes on."""
+        """Asks before another session opens; jobs can be kept, which pins them. True if the user continues."""
         jobs = [job for job in self.session.jobs.running() if not job.is_pinned]
         is_working = self.session.is_running
         if not jobs and not is_working:
@@ -33,7 +33,7 @@ class EndingWork(msgspec.Struct, frozen=True):
         return chosen is not None
 
     async def may_quit(self) -> bool:
-        """Asks before bayou ends with running jobs. True if the person leaves."""
+        """Asks before bayou ends with running jobs. True if the user leaves."""
         if not self.session.jobs.running():
             return True
         return await self._choose("Leave bayou?", [ListRow(id="end", title="Leave and end them")]) is not None

@@ -43,8 +43,8 @@ class TypeAhead:
     async def settle(self) -> None:
         """Waits until the effects of the last key have opened their screen, or turn out to open none."""
         screens, tasks = list(self._app.screen_stack), self._tasks.running
-        await self._pass()  # the key's way up
-        await self._pass()  # and the way of the messages that the page or a screen sent because of it
+        await self._pass()  # the key reaches its widget
+        await self._pass()  # and the resulting messages reach the page or the screen
         await self._begin(screens, tasks)
         top = self._app.screen
         if top not in screens:

@@ -1,4 +1,4 @@
-"""What the user types: drafts, history, completion, the person's own keys, and sending."""
+"""The user's input: drafts, history, completion, key bindings, and sending."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any

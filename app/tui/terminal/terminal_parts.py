@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class TerminalParts:
-    """What one application does with its terminal and with programs of the machine."""
+    """The application's terminal and the machine's programs."""
 
     def __init__(
         self,

@@ -47,7 +47,7 @@ class StaleAnchors(ToolError):
     def __init__(self, message: str, rows: Sequence[int]) -> None:
         super().__init__(message)
         self.rows = tuple(rows)
-        """Numbers of the lines that these words show."""
+        """The numbers of the lines that the message shows."""
 
 
 class _LineRange(msgspec.Struct, frozen=True):

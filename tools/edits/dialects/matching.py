@@ -59,7 +59,7 @@ class AmbiguousMatch(Exception):
         super().__init__(f"{count} matches")
         self.strategy: Strategy = strategy
         self.lines = lines
-        """Of the first of them."""
+        """The line numbers of the first occurrences."""
         self.count = count
 
 

@@ -11,7 +11,7 @@ from tools.filemap.symbols import FileMap
 
 LEVELS = ("full", "compact", "minimal", "outline", "ranked")
 MAX_MAP_BYTES = 100 * 1024
-"""No map is larger, whatever the request."""
+"""The maximum size of any map, also of requested ones."""
 _MIN_MAP_BYTES = 1024
 _WINDOW_SHARE = 0.02
 _BYTES_A_TOKEN = 3.6

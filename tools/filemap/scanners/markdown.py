@@ -30,9 +30,9 @@ class _MarkdownOutline:
         self.found = Nesting()
         self.fence = b""
         self.code: FoundSymbol | None = None
-        """The code that goes on up to such a fence."""
+        """The open code block, which continues up to its closing fence."""
         self.paragraph: tuple[int, int, bytes] | None = None
-        """The one line before, when it can become a heading by its underline."""
+        """The previous line, if its underline can make it a heading."""
         self.said: dict[str, str] = {}
 
     def intern(self, text: str) -> str:

@@ -7,7 +7,7 @@ class Nesting:
     def __init__(self) -> None:
         self.drafts: list[FoundSymbol] = []
         self._open: list[tuple[int, int]] = []
-        """Level and index of the symbols that still go on."""
+        """Level and index of the open symbols."""
 
     def open(
         self, level: int, name: str, kind: str, row: int, start: int, signature: str = ""

@@ -40,7 +40,7 @@ _TOKEN_START_OUTSIDE, _TOKEN_START_IN_ROUTINE = (
     re.compile(_TOKEN_START, re.M),
     re.compile(_TOKEN_START + rb"|\b[BbCcEe]", re.M),
 )
-"""How tokens begin: found in a fraction of the time. Words that open and close blocks matter in routines alone."""
+"""Patterns that find the start of tokens quickly. Words that open and close blocks matter only in routines."""
 _ROUTINES = frozenset({"function", "procedure", "trigger", "package", "package body", "event", "type"})
 _KINDS = {"proc": "procedure", "materialized view": "view"}
 _NOT_A_COLUMN = re.compile(
@@ -58,7 +58,8 @@ _MAX_TABLE_BYTES = 200_000
 _CHECK_EVERY = 512
 _MAX_CACHED_PART, _MAX_CACHED_COLUMNS = 120, 4_000
 _WINDOW, _OVERLAP, _MAX_TOKEN = 64 * 1024, 1024, 4 * 1024 * 1024
-"""The interpreter is held for one search: it looks through so many bytes; a token, such as a string, may be longer."""
+"""Limits in bytes: a search, which holds the interpreter, covers one window; a token, such as a string, may be
+longer."""
 
 
 class _SqlOutline:
@@ -118,7 +119,7 @@ def _tokens(state: _SqlOutline, watch: Deadline) -> Iterator[re.Match[bytes]]:
 
 
 def _position_after(source: bytes, match: re.Match[bytes], at: int) -> int:
-    """Returns the position after what the token begins."""
+    """Returns the position after the construct that the token begins."""
     if match.lastgroup == "end":
         return at
     if match["comment"]:

@@ -26,7 +26,7 @@ class _ScssOutline:
         self.found = Nesting()
         self.depth = 0
         self.shown: list[int] = []
-        """Depths of the blocks that are symbols."""
+        """The depths of the blocks that are symbols."""
         self.interpolated = 0
         self.start = 0
         self.row = self.start_row = 0

@@ -32,7 +32,7 @@ class _XmlOutline:
         self.open: list[tuple[bytes, int]] = []
         self.rows = RowCounter(source)
         self.alike: dict[tuple[int, bytes], list[int]] = {}
-        """Unnamed children by parent and tag: how many, and the last one listed."""
+        """Unnamed children by parent and tag: their number, and the last one listed."""
 
     def begin(self, match: re.Match[bytes]) -> None:
         tag, attributes = match["open"], match["attributes"]

@@ -105,7 +105,7 @@ class CellRunner:
                 value = self._execute(order["code"], file)
             finally:
                 interrupts.is_open = False
-        except BaseException as caught:  # noqa: BLE001  (a cell may raise whatever it likes)
+        except BaseException as caught:  # noqa: BLE001  (a cell may raise anything)
             problem = caught
         seconds = time.perf_counter() - started
         if self._link.is_child:
@@ -181,7 +181,7 @@ class CellRunner:
                 task.cancel()
             if left:
                 self._loop.run_until_complete(asyncio.wait(left, timeout=0.5))
-        except BaseException as problem:  # noqa: BLE001  (tasks are the cell's, and may raise whatever they like)
+        except BaseException as problem:  # noqa: BLE001  (the tasks of a cell may raise anything)
             return [f"Tasks that were left running could not be ended: {problem!r}"]
         told = []
         if left:

@@ -16,7 +16,7 @@ class Interrupts:
 
     def __init__(self):
         self.is_open = False
-        """A cell runs."""
+        """Whether a cell is running."""
         self._shields = 0
         self._is_pending = False
 
@@ -84,9 +84,9 @@ class BayouLink:
         os.close(nothing)
         self.interrupts = Interrupts()
         self.unwanted = 0
-        """The cell that was interrupted, perhaps before it began."""
+        """The number of the interrupted cell, which may not have started yet."""
         self.is_child = False
-        """A cell has forked: this is not the kernel."""
+        """Whether this process is a fork made by a cell, and not the kernel."""
         self._orders = SimpleQueue()
         self._sending = _thread.allocate_lock()
         self._waiting = {}

@@ -42,7 +42,7 @@ def _describe_value(value):
     if shape is not None:
         try:
             return " x ".join(str(int(side)) for side in value.shape)
-        except Exception:  # noqa: BLE001  (whatever a library makes of it)
+        except Exception:  # noqa: BLE001  (a library may raise anything)
             return ""
     return ""
 

@@ -76,7 +76,7 @@ class AsyncTools:
             raise AttributeError(name)
 
         async def call(*values, **named):
-            import asyncio  # noqa: PLC0415  (whoever awaits has loaded it)
+            import asyncio  # noqa: PLC0415  (a caller that awaits has loaded it)
 
             tools, loop = self._tools, asyncio.get_running_loop()
             answered = loop.create_future()

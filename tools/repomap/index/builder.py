@@ -161,7 +161,7 @@ def main() -> None:
     watched = sys.stdin.buffer.fileno()
 
     def is_stopped() -> bool:
-        """Input that can be read has ended: nothing more is sent."""
+        """Returns whether the input has ended, so that nothing more should be sent."""
         with selectors.DefaultSelector() as waiting:
             waiting.register(watched, selectors.EVENT_READ)
             return bool(waiting.select(0))
@@ -192,4 +192,4 @@ def main() -> None:
         return
     _send(sys.stdout.buffer, BuildReport(has_ended=True, problem=problem))
     if is_stopped():
-        os._exit(0)  # without what the pool has in hand
+        os._exit(0)  # without waiting for the pool's present work

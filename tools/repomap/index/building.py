@@ -75,7 +75,7 @@ def open_for_writing(path: Path) -> Generator[IndexStore]:
         with contextlib.suppress(OSError):
             os.utime(path)
             limit_index_folder(path.parent)
-    except IndexDamaged as problem:  # made anew, it cannot be opened either
+    except IndexDamaged as problem:  # a new index could not be opened either
         raise CannotIndex(f"The index cannot be written: {problem}.") from None
     except (sqlite3.Error, zlib.error, msgspec.MsgspecError, IndexInconsistent) as problem:
         if is_damage(problem):
@@ -304,7 +304,7 @@ def _map_in_pool(root: Path, paths: Sequence[str], count: int) -> Generator[tupl
         deaths += bool(lost)
         alone: deque[Sequence[str]] = deque([path] for batch in lost for path in batch)
         while alone:
-            # One at a time, which tells who it was.
+            # One at a time, which shows the file that kills the process.
             died = (
                 (yield from _map_until_worker_dies(root, alone, 1, 1))
                 if deaths <= _MAX_DEATHS

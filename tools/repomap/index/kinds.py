@@ -36,7 +36,7 @@ _EXAMPLE_FOLDERS = frozenset(
     )
 )
 _MAIN_SOURCES = re.compile(r"(?:^|/)src/\w*[mM]ain/")
-"""Product sources in the layout of Maven, Gradle and sbt, whatever the package names."""
+"""Product sources in the layout of Maven, Gradle and sbt, with any package names."""
 _TEST_NAME = re.compile(
     r"(?:^|[._-])(?:test|tests|spec|specs)(?:[._-]|$)|^conftest\.|(?:Test|Tests|IT)\.\w+$|Spec\.(?!java$)\w+$"
 )

@@ -85,7 +85,7 @@ def _list_with_ripgrep(root: Path, most: int, is_stopped: Callable[[], bool], er
             waiting.register(listing.stdout, selectors.EVENT_READ)
             while len(found) <= most and not is_stopped():
                 if not waiting.select(_POLL_INTERVAL):
-                    continue  # a slow drive: whoever asks may stop meanwhile
+                    continue  # a slow drive; the caller may stop the search meanwhile
                 piece = os.read(listing.stdout.fileno(), _CHUNK)
                 if not piece:
                     break

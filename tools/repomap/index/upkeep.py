@@ -70,7 +70,7 @@ class IndexUpkeep:
         self._lock = threading.Lock()
         self._builder: IndexBuilder | None = None
         self._left = _LONG_BUILD
-        """Files that the builder was given to do."""
+        """The number of files that were left to the builder."""
         self.looked = self._listed = self._was_slow = float("-inf")
         self._git_stood: tuple[int, ...] = ()
         self._problem = ""

@@ -38,6 +38,6 @@ class PtyView(Protocol):
 
 
 class PtyHost(Protocol):
-    """Provided by a face that can show an overlay; absent in print, JSON and RPC modes."""
+    """Provided by an interface that can show an overlay; absent in print, JSON and RPC modes."""
 
     def open(self, program: PtyProgram) -> PtyView: ...

@@ -1,4 +1,4 @@
-"""Scripts that make the user's bash or zsh report what its start-up files defined, whatever else they do.
+"""Scripts that make the user's bash or zsh report what its start-up files defined, even if these files end the shell.
 
 Each script replaces the start-up files, prepares itself, and then reads them. It writes its report to
 `$BAYOU_OWN_SHELL`: when they are done; when they end the shell by `exit`, `exec` of another program or a failure

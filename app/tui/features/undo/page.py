@@ -84,7 +84,7 @@ class FilesPage(msgspec.Struct, frozen=True):
             screen.refresh_preview()
 
         def diff(path: str, choice: str) -> str:
-            """What is not known yet comes a moment later."""
+            """Returns the diff of a file; if it is not known yet, an empty one that is filled in a moment later."""
             key = (path, "merge" if choice == "merge" else "restore")
             if key not in diffs and key not in waiting:
                 waiting.add(key)

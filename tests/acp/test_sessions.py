@@ -2,14 +2,16 @@
 
 import asyncio
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.acp.peers import AcpClient, AcpError, bayou, choosing
 
 
-async def history(client: AcpClient, session: str, cwd: Path) -> list[object]:
+async def history(client: AcpClient, session: str, cwd: Path) -> list[Mapping[str, Any]]:
     """The updates that `session/load` sends before it is answered."""
     client.updates.clear()
     await client.call("session/load", sessionId=session, cwd=str(cwd), mcpServers=[])
@@ -53,7 +55,7 @@ async def test_a_session_is_listed_closed_loaded_forked_and_deleted(tmp_path: Pa
         assert shown[0] == {
             "sessionUpdate": "user_message_chunk",
             "content": {"type": "text", "text": "change one to two in a.txt"},
-            "messageId": shown[0]["messageId"],  # type: ignore[index]
+            "messageId": shown[0]["messageId"],
         }
         assert diff in [part for one in client.of("tool_call") for part in one["content"]]
         await client.call("session/close", sessionId=session)

@@ -77,8 +77,7 @@ class Workspace:
         self.box_of_files: Callable[[], Box | None] = lambda: None
         """Returns the sandbox policy of the tools' own file operations; None: no limits beyond the user's."""
         self.box_of_start_up: Callable[[str], Box | None] = lambda folder: None
-        """Returns the policy under which start-up files are read, given the folder that they may write. Raises
-        `ToolError` if they must not be read."""
+        """Returns the policy for reading start-up files, with their writable folder. May raise `ToolError`."""
         self._own_files = BoxedFiles(lambda: self.box_of_files())
         self.files: FileOperations = files or self._own_files
         self._own_processes = None if processes else LocalProcesses(abilities)

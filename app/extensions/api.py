@@ -26,7 +26,7 @@ from app.extensions.registrations import (
     Transform,
     require_bound,
 )
-from app.extensions.run_program import ExecResult, run_program
+from app.extensions.run_program import DEFAULT_TIMEOUT_SECONDS, ExecResult, run_in_sandbox, run_program
 from app.extensions.session_binding import SessionBinding
 from app.extensions.ui_protocol import DeliverAs, ProviderSpec
 from app.values.content import Image
@@ -90,7 +90,8 @@ class ExtensionApi:
     ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         """Decorates `async def run(arguments, context: ToolCallContext)`; it may return a text, a `View` or a
         `ToolResult`. `more` are fields of `Tool`: snippet, guidelines, mode, show, effects (a function to the
-        `Effects` of a call: its files, by which it is judged; without it the call may do anything), …"""
+        `Effects` of a call: its files, by which it is judged; without it the call may do anything), kind
+        (`"read"`, `"search"`, `"edit"`, `"execute"`, `"fetch"`, …: how an editor over ACP shows the call), …"""
 
         def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
             def context_of(call: ToolContext) -> ToolCallContext:
@@ -364,11 +365,24 @@ class ExtensionApi:
         stdin: str | None = None,
         timeout: float | None = None,
         max_bytes: int = 1_000_000,
+        sandboxed: bool = False,
     ) -> ExecResult:
         """Runs a program without a shell, in the session's folder unless `cwd` says otherwise. Variables that
         look like secrets are removed from its environment, except those named in `env` or
-        `shellPassEnvironment`."""
+        `shellPassEnvironment`. `sandboxed`: it runs as confined as the model's commands, in every mode, and is
+        ended with all its children; output beyond `max_bytes` ends it."""
         self._extension.require_open()
+        if sandboxed:
+            return await run_in_sandbox(
+                self._session,
+                command,
+                arguments,
+                cwd=cwd,
+                env=env,
+                stdin=stdin,
+                timeout=timeout or DEFAULT_TIMEOUT_SECONDS,
+                max_bytes=max_bytes,
+            )
         bound = self._all.bound
         if bound is not None:
             cwd = cwd or bound.session.cwd

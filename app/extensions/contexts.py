@@ -109,6 +109,10 @@ class Context:
     def is_project_trusted(self) -> bool:
         return self._bound.is_trusted
 
+    async def is_project_unchanged(self) -> bool:
+        """Whether the project is trusted with its files as they are now; reads them."""
+        return await self._session.permissions.standing.counts_async()
+
     def has_pending_messages(self) -> bool:
         return self._session.state.waiting_count > 0
 

@@ -33,6 +33,7 @@ from app.extensions.hooks.payloads import (
     MessageEnded,
     PayloadAnswer,
     ProjectTrust,
+    QuestionWaits,
     ResourcePaths,
     ResourcesDiscover,
     SessionBeforeCompact,

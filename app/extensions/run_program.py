@@ -1,5 +1,5 @@
 """Runs a program for an extension, limits its output, and ends its whole process group on timeout or
-cancellation."""
+cancellation; `run_in_sandbox` runs it as confined as the model's commands."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -7,8 +7,16 @@ from pathlib import Path
 
 import msgspec
 
+from app.engine.session import Session
+from tools.base import ToolError
+from tools.operations import CommandLine
+from tools.running.limited_program import run_limited_program
 from tools.running.programs import RunningProgram
+from tools.running.shell import child_environment
 from tools.running.withheld import child_variables
+
+DEFAULT_TIMEOUT_SECONDS = 600.0
+"""The time limit of a program in the sandbox that names none."""
 
 
 class ExecResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,6 +68,43 @@ async def run_program(
         code=code,
         was_killed=was_killed,
         is_truncated=out_cut or err_cut,
+    )
+
+
+async def run_in_sandbox(
+    session: Session,
+    command: str,
+    arguments: Sequence[str] = (),
+    *,
+    cwd: Path | None = None,
+    env: Mapping[str, str] | None = None,
+    stdin: str | None = None,
+    timeout: float,
+    max_bytes: int = 1_000_000,
+) -> ExecResult:
+    """Runs a program in the session's sandbox, in every mode of permissions, and ends it with all its children.
+    Where this system has no sandbox, it runs without one. Output beyond `max_bytes` ends it. Raises `ToolError`
+    where a required sandbox is missing or commands run elsewhere, and `OSError`."""
+    workspace = session.tools.workspace
+    processes = workspace.local_processes
+    if processes is None or not workspace.has_local_processes:
+        raise ToolError("programs run on another machine in this session")
+    box = await session.permissions.boxes.for_program(in_every_mode=True)
+    line = CommandLine(
+        argv=(command, *arguments),
+        cwd=str(cwd or session.cwd),
+        environment=child_environment(workspace.shell(), extra=env),
+        box=box,
+    )
+    said = await run_limited_program(
+        processes, line, text=(stdin or "").encode(), seconds=timeout, max_bytes=max_bytes
+    )
+    return ExecResult(
+        stdout=said.output.decode("utf-8", "replace"),
+        stderr=said.errors.decode("utf-8", "replace"),
+        code=said.code,
+        was_killed=said.is_late or said.is_cut,
+        is_truncated=said.is_cut,
     )
 
 

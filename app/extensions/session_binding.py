@@ -103,6 +103,10 @@ class SessionRecord:
         so that none of its content should reach the model. Usually empty."""
         return self._session.permissions.read_restriction(path)
 
+    def masked(self, text: str) -> str:
+        """Returns a text with its secrets masked, as the model reads it."""
+        return self._session.secrets.text(text, "an extension")
+
 
 class RegistrationTables(msgspec.Struct, eq=False):
     """Holds what extensions registered, each item under its owner's name, and removes it with the owner."""

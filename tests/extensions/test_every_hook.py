@@ -99,7 +99,7 @@ SELDOM = {
     "summarization_retry_finished", "provider_waiting", "provider_request_failed", "session_compact_failed",
     "compaction_progress", "tool_execution_update", "bash_execution_update", "answer_interrupted",
     "todo_reminder", "todo_auto_clear", "pending_changed", "mcp_servers_change", "diagnostics_start",
-    "diagnostics_end",
+    "diagnostics_end", "question_asked",
 }  # fmt: skip
 """What comes of failures and of time: `tests/engine` brings each about, `test_with_session` what a rule does."""
 

@@ -50,7 +50,11 @@ async def test_files_folders_and_manifests_are_found(load_files, write, paths: P
 
 async def test_bayous_own_can_be_switched_off(paths: Paths):
     found = find_extensions(paths, ExtensionChoice(settings=("-builtin:file-maps",)))
-    assert [source.name for source in found.sources] == ["builtin:read-recovery", "builtin:rules"]
+    assert [source.name for source in found.sources] == [
+        "builtin:hooks",
+        "builtin:read-recovery",
+        "builtin:rules",
+    ]
     assert find_extensions(paths, ExtensionChoice(is_safe=True, named=("x.py",))).sources == ()
     only = find_extensions(paths, ExtensionChoice(only_named=True, named=("builtin:file-maps",)))
     assert [source.name for source in only.sources] == ["builtin:file-maps"]
@@ -406,7 +410,12 @@ def test_the_entry_point_group_is_looked_through(paths: Paths, tmp_path: Path, m
 
 
 def test_bayous_own_are_all_there():
-    assert set(BUILTIN_EXTENSIONS) == {"builtin:file-maps", "builtin:read-recovery", "builtin:rules"}
+    assert set(BUILTIN_EXTENSIONS) == {
+        "builtin:file-maps",
+        "builtin:hooks",
+        "builtin:read-recovery",
+        "builtin:rules",
+    }
 
 
 async def test_the_status_names_what_each_has_registered_and_what_went_wrong(load_files, write):

@@ -128,3 +128,35 @@ def test_more_servers_than_anybody_reads_cannot_be_vouched_for(paths: Paths, put
 def test_a_file_that_says_nothing_of_servers_is_not_asked_about(paths: Paths, put):
     put(paths.cwd / "mcp.json", '{"name": "a server that is developed here"}')
     assert trust_question_for(paths).is_empty
+
+
+def test_each_hook_of_a_project_and_the_scripts_that_it_names_are_listed(paths: Paths, put):
+    table = {
+        "PreToolUse": [
+            {
+                "matcher": "Bash",
+                "hooks": [
+                    {"type": "command", "command": '"$CLAUDE_PROJECT_DIR"/.claude/hooks/guard.sh --strict'}
+                ],
+            }
+        ]
+    }
+    put(paths.cwd / ".claude" / "settings.json", json.dumps({"permissions": {}, "hooks": table}))
+    put(paths.cwd / ".claude" / "hooks" / "guard.sh", "exit 2")
+    stop = {"Stop": [{"hooks": [{"type": "command", "command": "make check"}]}]}
+    put(paths.project_settings_file, json.dumps({"hooks": stop}))
+    before = trust_question_for(paths)
+    found = {(item.kind, item.path, item.detail) for item in before.items}
+    command = '"$CLAUDE_PROJECT_DIR"/.claude/hooks/guard.sh --strict'
+    assert found >= {
+        ("hook", ".claude/settings.json", f"PreToolUse Bash: {command}"),
+        ("hook", ".claude/hooks/guard.sh", "named by a hook"),
+        ("hook", ".bayou/settings.json", "Stop: make check"),
+    }
+    put(paths.cwd / ".claude" / "hooks" / "guard.sh", "exit 0")
+    assert ".claude/hooks/guard.sh" in [item.path for item in new_items(trust_question_for(paths), before)]
+
+
+def test_settings_of_claude_code_without_hooks_need_no_trust(paths: Paths, put):
+    put(paths.cwd / ".claude" / "settings.json", '{"permissions": {"allow": ["Bash(ls)"]}}')
+    assert trust_question_for(paths).is_empty

@@ -259,10 +259,11 @@ class Sandboxes:
             return CheckedRequest(request) if request is not None else None
         return self._places.asked_leave(request)
 
-    async def for_program(self) -> Box | None:
-        """Returns the sandbox for a program that bayou runs on the workspace."""
+    async def for_program(self, *, in_every_mode: bool = False) -> Box | None:
+        """Returns the sandbox for a program that bayou runs on the workspace. `in_every_mode`: also where
+        commands of the model run outside."""
         self._refuse_wrong_folder()
-        if not self.are_in_force:
+        if not (self.are_possible if in_every_mode else self.are_in_force):
             return None
         leave = SandboxGrant(command="a program started by bayou")
         box = await asyncio.to_thread(self._places.held, "work", leave)

@@ -46,7 +46,7 @@ def merge_input(
         payload.text = payload.text if answer.text is None else answer.text
         payload.images = payload.images if answer.images is None else answer.images
         return p.InputAnswer(action="transform", text=payload.text, images=payload.images)
-    return answer if answer.action == "handled" else so_far
+    return answer if answer.action in ("handled", "refuse") else so_far
 
 
 class AgentStartAnswers(p.Answer, frozen=True, kw_only=True):

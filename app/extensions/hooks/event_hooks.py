@@ -6,12 +6,19 @@ from typing import Any
 from app.engine.session import Session
 from app.extensions.hooks import payloads as p
 from app.values.entries import CompactionEntry
-from app.values.events import CompactionEnd, Event, ModelChanged, SessionReplaced, ThinkingLevelChanged
+from app.values.events import (
+    CompactionEnd,
+    Event,
+    ModelChanged,
+    QuestionAsked,
+    SessionReplaced,
+    ThinkingLevelChanged,
+)
 from app.values.models import Model
 
 HOOK_EVENT_TYPES = frozenset(
     kind.__struct_config__.tag
-    for kind in (ModelChanged, ThinkingLevelChanged, SessionReplaced, CompactionEnd)
+    for kind in (ModelChanged, ThinkingLevelChanged, SessionReplaced, CompactionEnd, QuestionAsked)
 )
 """The types of events from which a hook follows."""
 
@@ -40,6 +47,9 @@ class EventHookState:
         if isinstance(event, SessionReplaced) and event.reason in ("new", "resume", "fork"):
             file, self._file = self._file, session.state.file if session is not None else None
             return "session_start", p.SessionStart(reason=event.reason, previous_session_file=file)
+        if isinstance(event, QuestionAsked) and event.answer is not None:
+            title = event.title or event.message or ""
+            return "question_asked", p.QuestionWaits(title=title, is_approval=event.approval is not None)
         if isinstance(event, CompactionEnd) and event.result is not None:
             entry = _last_compaction(session)
             if entry is None:

@@ -132,8 +132,8 @@ HOOKS: dict[str, Hook] = {
             p.Input,
             p.InputAnswer,
             fold.merge_input,
-            "May change a prompt, or handle it so that it goes no further.",
-            stops=lambda answer: answer is not None and answer.action == "handled",
+            "May change a prompt, handle it so that it goes no further, or refuse it.",
+            stops=lambda answer: answer is not None and answer.action in ("handled", "refuse"),
             unread=_not_sent,
         ),
         _change(
@@ -241,6 +241,9 @@ HOOKS: dict[str, Hook] = {
         ),
         _notify("model_select", p.ModelSelect, "Another model is chosen."),
         _notify("thinking_level_select", p.ThinkingLevelSelect, "Another thinking level is chosen."),
+        _notify(
+            "question_asked", p.QuestionWaits, "bayou waits for an answer: about a call, a plan, a form."
+        ),
         _notify("ui_prompt_start", p.UiPromptStart, "A question is shown."),
         _notify("ui_prompt_end", p.UiPromptEnd, "A question is answered or gone."),
     )

@@ -211,9 +211,11 @@ class Input(Payload, kw_only=True):
 class InputAnswer(Answer, frozen=True, kw_only=True):
     """Lets a prompt pass, changes it, or takes it over."""
 
-    action: Literal["continue", "transform", "handled"] = "continue"
+    action: Literal["continue", "transform", "handled", "refuse"] = "continue"
+    """`handled`: it goes no further. `refuse`: nothing was done; the user keeps it and sees the reason."""
     text: str | None = None
     images: tuple[Image, ...] | None = None
+    reason: str = ""
 
 
 class BeforeAgentStart(Payload, kw_only=True):
@@ -492,6 +494,14 @@ class ThinkingLevelSelect(Payload, kw_only=True):
 
     level: str
     previous_level: str | None = None
+
+
+class QuestionWaits(Payload, kw_only=True):
+    """bayou waits for an answer of the user."""
+
+    title: str
+    is_approval: bool = False
+    """Whether the question is if a tool call may run."""
 
 
 class UiPromptStart(Payload, kw_only=True):

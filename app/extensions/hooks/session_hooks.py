@@ -25,7 +25,7 @@ from app.engine.core.hook_results import (
     ShellOverride,
 )
 from app.engine.core.hooks import Hooks, SessionSwitchReason
-from app.engine.core.prompt_intake import PromptInput
+from app.engine.core.prompt_intake import PromptInput, RequestRefused
 from app.extensions.catalogue import ExtensionCatalogue
 from app.extensions.extension_runner import Extensions
 from app.extensions.hooks import payloads as p
@@ -92,6 +92,8 @@ class ExtensionHooks(Hooks):
         answer: p.InputAnswer | None = await self._hooked.emit("input", payload)
         if answer is not None and answer.action == "handled":
             return None
+        if answer is not None and answer.action == "refuse":
+            raise RequestRefused(answer.reason or "An extension refused this prompt.")
         return msgspec.structs.replace(words, text=payload.text, images=tuple(payload.images))
 
     def expand(self, text: str) -> str:

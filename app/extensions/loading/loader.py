@@ -20,8 +20,11 @@ from tools.files.presence import is_dir, is_file
 ExtensionOrigin = Literal["builtin", "user", "project", "flag", "settings", "package", "entry-point"]
 ENTRY_POINT_GROUP = "bayou.extensions"
 """The entry-point group of installed Python distributions."""
+HOOKS_EXTENSION = "builtin:hooks"
+"""Settings cannot switch it off, since a project's would lift the user's guards; `disableAllHooks` can."""
 BUILTIN_EXTENSIONS = {
     "builtin:file-maps": "app.extensions.builtin.file_maps",
+    HOOKS_EXTENSION: "app.extensions.command_hooks.extension",
     "builtin:read-recovery": "app.extensions.builtin.read_recovery",
     "builtin:rules": "app.extensions.builtin.rules",
 }
@@ -59,7 +62,7 @@ def find_extensions(paths: Paths, choice: ExtensionChoice) -> FoundExtensions:
         return FoundExtensions()
     problems: list[str] = []
     sources = _named(paths, choice.named, problems) if choice.only_named else _all(paths, choice, problems)
-    off = {word[1:] for word in choice.settings if word.startswith("-")}
+    off = {word[1:] for word in choice.settings if word.startswith("-")} - {HOOKS_EXTENSION}
     seen: set[str] = set()
     kept: list[ExtensionSource] = []
     for source in sources:

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from app.resources.hook_files import HOOKS_KEY, HOOKS_OFF_KEY
 from app.resources.settings.settings import SettingKey, SettingRefused, convert_value, keys
 from app.resources.settings.value_checks import invalid_parts
 from app.resources.text_files import read_text
@@ -64,6 +65,10 @@ def read_layer(
     return SettingsLayer(values=reading.values, extra=reading.extra), tuple(reading.problems)
 
 
+_READ_ELSEWHERE = ("$schema", HOOKS_KEY, HOOKS_OFF_KEY)
+"""Keys that are no settings; `app.resources.hook_files` reads the hooks."""
+
+
 class _FileReader:
     """Collects the values and problems of one file."""
 
@@ -89,7 +94,7 @@ class _FileReader:
                     self.take(value, where)
                 else:
                     self._report("wrong", where, f"{'.'.join(where)} must be an object. It is ignored.")
-            elif name != "$schema":
+            elif path or name not in _READ_ELSEWHERE:
                 if not path:
                     self.extra[name] = value
                 self._report("unknown", where, self._unknown(where))

@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from app.resources.hook_files import HOOKS_KEY, project_hook_files, read_hook_file
 from app.resources.paths import Paths, folders_up_to
 from app.resources.server_files import project_server_files, read_servers, user_servers_file
 from app.resources.text_files import read_text
@@ -28,7 +29,9 @@ from tools.git.repository import find_repository
 from tools.patterns import late
 from tools.text import reveal_hidden_characters
 
-ProjectItemKind = Literal["extension", "settings", "command", "server", "prompt", "rules", "models", "git"]
+ProjectItemKind = Literal[
+    "extension", "settings", "command", "hook", "server", "prompt", "rules", "models", "git"
+]
 _PATH_SETTINGS = (
     *("extensions", "skills", "prompts", "themes"),
     *("eval.python", "shellPath", "externalEditor", "shellCommandPrefix"),
@@ -57,7 +60,7 @@ class ProjectItem(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def runs_code(self) -> bool:
         """Says whether the item is code or names a program; other items are text for the model, and looks."""
-        return self.kind in ("command", "extension", "git", "server", "models")
+        return self.kind in ("command", "extension", "git", "hook", "server", "models")
 
     @property
     def display_text(self) -> str:
@@ -101,6 +104,7 @@ class _ItemCollector:
     def items(self) -> Iterator[ProjectItem]:
         yield from self._extensions()
         yield from self._settings()
+        yield from self._hooks()
         for name in ("SYSTEM.md", "APPEND_SYSTEM.md"):
             if is_file(self._project / name):
                 yield self._item("prompt", self._project / name, "replaces or extends the system prompt")
@@ -145,6 +149,8 @@ class _ItemCollector:
         known = {key.path: key for key in keys()}
         named: dict[str, str] = {}
         for path, value in _leaves(data, (), set(known)):
+            if path[0] == HOOKS_KEY:
+                continue  # each hook is an item of its own
             key, name = known.get(path), ".".join(path)
             shown = json.dumps(value, ensure_ascii=False)
             yield ProjectItem(
@@ -158,6 +164,31 @@ class _ItemCollector:
         for word, name in named.items():
             yield from self._named(word, name)
 
+    def _hooks(self) -> Iterator[ProjectItem]:
+        """Yields one item per hook, and the files in the project that its command names, as scripts are."""
+        named: dict[str, None] = {}
+        for file in project_hook_files(self._paths):
+            if not exists(file) or self._paths.symlink_escape(file):
+                continue
+            read = read_hook_file(file, is_project=True)
+            for hook in read.hooks:
+                yield ProjectItem(
+                    kind="hook",
+                    path=self._shown(file),
+                    detail=hook.detail,
+                    fingerprint=text_fingerprint(f"{hook.detail}\0{hook.timeout_seconds}"),
+                )
+                named.update(dict.fromkeys(self._words(hook.command_line)))
+            if not read.hooks and read.problems:
+                yield self._item("hook", file, f"cannot be used: {read.problems[0]}")
+        for word in named:
+            path = self._paths.home / word[2:] if word.startswith("~/") else self._paths.cwd / word
+            if path.is_relative_to(self._top) and is_file(path):  # what a folder contains may change often
+                yield self._item("hook", path, "named by a hook")
+        scripts = self._paths.cwd / ".claude" / "hooks"
+        if named and _has_something(scripts):  # scripts there use one another
+            yield self._item("hook", scripts, "the scripts of hooks")
+
     def _words(self, value: Any) -> Iterator[str]:
         """Yields the parts of a setting's value that may be paths: each text of a list, or each word of a
         command in shell syntax."""
@@ -166,7 +197,9 @@ class _ItemCollector:
         elif isinstance(value, str):
             yield value
             here = {name: path for name, path in os.environ.items() if path.startswith(f"{self._top}/")}
-            for word in words_of(value, {**here, "PWD": ".", "HOME": str(self._paths.home)}):
+            known = {**here, "PWD": ".", "HOME": str(self._paths.home)}
+            known |= dict.fromkeys(("CLAUDE_PROJECT_DIR", "BAYOU_PROJECT_DIR"), str(self._paths.cwd))
+            for word in words_of(value, known):
                 # Words such as `.` or `..` would name the whole folder, which a command does not mean.
                 if not self._paths.cwd.is_relative_to(os.path.normpath(self._paths.cwd / word)):
                     yield from self._matching(word)

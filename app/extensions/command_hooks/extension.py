@@ -1,0 +1,308 @@
+"""The built-in extension `builtin:hooks`: runs the hooks of settings files, as one more subscriber of a
+session's hooks.
+
+It registers only for the events that hooks are for. A hook can block, ask, change a call before the gate
+judges it, and add context; it can never allow what the gate would not.
+"""
+
+import asyncio
+import os
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from app.extensions.api import ExtensionApi
+from app.extensions.command_hooks.foreign_tools import foreign_input, foreign_tool, own_input
+from app.extensions.command_hooks.hook_answers import HookAnswer
+from app.extensions.command_hooks.hook_list import (
+    NO_HOOKS,
+    answer_text,
+    hook_input,
+    hook_lines,
+    sample_input,
+)
+from app.extensions.command_hooks.hook_runs import HookRunner
+from app.extensions.contexts import CommandContext, Context
+from app.extensions.hooks import payloads as p
+from app.extensions.views import View
+from app.resources.hook_files import ConfiguredHook, HookEvent, find_hooks
+from app.resources.paths import Paths
+from app.values.content import Text, text_of
+from app.values.messages import CustomMessage
+from tools.results import TextBlock
+
+HOOK_CONTEXT_TYPE = "hook"
+MAX_STOP_CONTINUATIONS = 10
+"""How often Stop hooks may send the agent on before a run ends all the same."""
+
+
+class _SessionHooks:
+    """The configured hooks of one session."""
+
+    def __init__(self, api: ExtensionApi) -> None:
+        self._api = api
+        self.runner = HookRunner(api)
+        self.hooks: tuple[ConfiguredHook, ...] = ()
+        self._registered: list[Callable[[], None]] = []
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._starting: asyncio.Task[None] | None = None
+        self._continuations = 0
+        self._ends_run = False
+
+    def read(self, context: Context) -> None:
+        """Reads the files again and registers for the events of their hooks."""
+        paths = Paths.from_env(os.environ, context.cwd)
+        found = find_hooks(paths, is_trusted=context.is_project_trusted())
+        self.hooks = found.hooks
+        for stop in self._registered:
+            stop()
+        wanted = {name: deed for name, deed in self._handlers().items() if deed is not None}
+        self._registered = [self._api.on(name, deed) for name, deed in wanted.items()]
+        for problem in found.problems:
+            context.ui.notify(f"Hooks: {problem}", "warning")
+
+    def _handlers(self) -> dict[str, Callable[..., Any] | None]:
+        used = {hook.event for hook in self.hooks}
+
+        def needed(deed: Callable[..., Any], *events: HookEvent) -> Callable[..., Any] | None:
+            return deed if used.intersection(events) else None
+
+        return {
+            "tool_call": needed(self.before_tool, "PreToolUse"),
+            "tool_result": needed(self.after_tool, "PostToolUse"),
+            "turn_end": needed(self.end_turn, "PostToolUse"),
+            "input": needed(self.take_prompt, "UserPromptSubmit", "SessionStart"),
+            "agent_before_settle": needed(self.before_stop, "Stop"),
+            "agent_settled": needed(self.settle, "Stop"),
+            "session_before_compact": needed(self.before_compaction, "PreCompact"),
+            "session_compact": needed(self.after_compaction, "SessionStart"),
+            "session_shutdown": needed(self.end_session, "SessionEnd"),
+            "question_asked": needed(self.see_question, "Notification"),
+        }
+
+    # Asking the hooks
+
+    async def ask(
+        self, event: HookEvent, subjects: tuple[str, ...], context: Context, **fields: Any
+    ) -> HookAnswer:
+        """Runs the hooks of this event whose matcher fits one of the subjects, and shows their messages."""
+        hooks = [hook for hook in self.hooks if hook.event == event and hook.matcher.matches(subjects)]
+        if not hooks:
+            return HookAnswer()
+        answer = await self.runner.run(hooks, hook_input(event, context, fields), context)
+        if answer.message:
+            context.ui.notify(answer.message, "warning")
+        return answer
+
+    async def before_tool(self, event: p.ToolCallPayload, context: Context) -> p.ToolCallAnswer | None:
+        effects = await asyncio.to_thread(context.session.effects_of, event.tool_name, event.input)
+        tool = foreign_tool(event.tool_name, effects)
+        told = foreign_input(tool, event.input, effects)
+        answer = await self.ask(
+            "PreToolUse",
+            (event.tool_name, *tool.names),
+            context,
+            tool_name=tool.names[0] if tool.names else event.tool_name,
+            tool_input=told,
+            tool_use_id=event.tool_call_id,
+        )
+        if answer.decision == "block":
+            return p.ToolCallAnswer(
+                block=True, reason=f"Blocked by a hook: {answer.reason}", terminate=answer.stops
+            )
+        if answer.changed_input is not None:
+            event.input = own_input(event.input, told, answer.changed_input)
+        if answer.decision == "ask" and not await self._is_approved(event, answer, context):
+            return p.ToolCallAnswer(
+                block=True,
+                reason=f"A hook wanted approval for this call, and it was not given: {answer.reason}",
+            )
+        if answer.context:
+            await self._tell_model(answer.context, "PreToolUse", "aside", event.tool_call_id)
+        return None
+
+    async def _is_approved(self, event: p.ToolCallPayload, answer: HookAnswer, context: Context) -> bool:
+        """Asks the user. What they approve goes through the gate all the same."""
+        if not context.has_ui:
+            return False
+        call = ", ".join(f"{name}: {value}" for name, value in event.input.items())
+        title = f"A hook asks about {event.tool_name}"
+        return await context.ui.confirm(title, f"{answer.reason}\n\n{call[:1000]}".strip())
+
+    async def after_tool(self, event: p.ToolResultPayload, context: Context) -> p.ToolResultAnswer | None:
+        effects = await asyncio.to_thread(context.session.effects_of, event.tool_name, event.input)
+        tool = foreign_tool(event.tool_name, effects)
+        answer = await self.ask(
+            "PostToolUse",
+            (event.tool_name, *tool.names),
+            context,
+            tool_name=tool.names[0] if tool.names else event.tool_name,
+            tool_input=foreign_input(tool, event.input, effects),
+            tool_response={"content": text_of(event.content), "isError": event.is_error},
+            tool_use_id=event.tool_call_id,
+        )
+        self._ends_run = self._ends_run or answer.stops
+        said = [answer.reason] if answer.decision == "block" else []
+        said += [answer.context] if answer.context else []
+        if not said:
+            return None
+        text = "\n".join(said)
+        return p.ToolResultAnswer(
+            content=(*event.content, Text(text=f"\nA hook after this call says: {text}"))
+        )
+
+    def end_turn(self, event: p.TurnEnded, context: Context) -> p.BoundaryAnswer | None:
+        if not self._ends_run:
+            return None
+        self._ends_run = False
+        return p.BoundaryAnswer(continue_=False)
+
+    async def take_prompt(self, event: p.Input, context: Context) -> p.InputAnswer | None:
+        if self._starting is not None:
+            await self._starting  # what it adds is for this prompt
+        answer = await self.ask("UserPromptSubmit", (), context, prompt=context.session.masked(event.text))
+        if answer.decision == "block":
+            return p.InputAnswer(action="refuse", reason=f"A hook blocked this prompt: {answer.reason}")
+        if answer.context:
+            how = "next_turn" if context.is_idle() else "steer"
+            await self._tell_model(answer.context, "UserPromptSubmit", how)
+        return None
+
+    async def before_stop(self, event: p.BeforeSettle, context: Context) -> None:
+        if event.outcome != "completed":
+            return
+        last = event.message
+        answer = await self.ask(
+            "Stop",
+            (),
+            context,
+            stop_hook_active=self._continuations > 0,
+            last_assistant_message=last.text if last is not None else "",
+        )
+        if answer.decision != "block" or answer.stops:
+            return
+        if self._continuations >= MAX_STOP_CONTINUATIONS:
+            context.ui.notify(
+                f"Stop hooks sent the agent on {MAX_STOP_CONTINUATIONS} times; it stops now all the same.",
+                "warning",
+            )
+            return
+        self._continuations += 1
+        await self._tell_model(f"you are not done: {answer.reason}", "Stop", "follow_up")
+
+    def settle(self, event: Any, context: Context) -> None:
+        self._continuations = 0
+
+    async def before_compaction(
+        self, event: p.SessionBeforeCompact, context: Context
+    ) -> p.CompactAnswer | None:
+        trigger = "manual" if event.reason == "manual" else "auto"
+        answer = await self.ask(
+            "PreCompact",
+            (trigger,),
+            context,
+            trigger=trigger,
+            custom_instructions=event.custom_instructions or "",
+        )
+        if answer.decision != "block":
+            return None
+        context.ui.notify(f"A hook blocked the compaction: {answer.reason}", "warning")
+        return p.CompactAnswer(cancel=True)
+
+    # Telling the hooks
+
+    def start(self, source: str, context: Context) -> None:
+        """Runs the hooks of a session's start beside it; the first prompt waits for them."""
+        if any(hook.event == "SessionStart" for hook in self.hooks):
+            self._starting = self._beside(self._start(source, context))
+
+    async def _start(self, source: str, context: Context) -> None:
+        answer = await self.ask("SessionStart", (source,), context, source=source)
+        if answer.context:
+            await self._tell_model(answer.context, "SessionStart", "next_turn")
+
+    def after_compaction(self, event: p.SessionCompact, context: Context) -> None:
+        self.start("compact", context)
+
+    async def end_session(self, event: p.SessionShutdown, context: Context) -> None:
+        if event.reason != "reload":
+            reason = {"quit": "prompt_input_exit", "new": "clear", "resume": "resume"}.get(
+                event.reason, "other"
+            )
+            await self.ask("SessionEnd", (reason,), context, reason=reason)
+
+    def see_question(self, event: p.QuestionWaits, context: Context) -> None:
+        self._beside(self._notify(event, context))
+
+    async def _notify(self, event: p.QuestionWaits, context: Context) -> None:
+        kind = "permission_prompt" if event.is_approval else "elicitation_dialog"
+        await self.ask(
+            "Notification",
+            (kind,),
+            context,
+            message=context.session.masked(event.title),
+            notification_type=kind,
+        )
+
+    def _beside(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    async def _tell_model(
+        self, text: str, event: HookEvent, deliver_as: Any, call_id: str | None = None
+    ) -> None:
+        await self._api.send_message(
+            HOOK_CONTEXT_TYPE,
+            f"A {event} hook says: {text}",
+            details={"event": event},
+            deliver_as=deliver_as,
+            call_id=call_id,
+        )
+
+    # Listing
+
+    async def run_command(self, arguments: str, context: CommandContext) -> None:
+        """Lists the hooks; `/hooks 2` tries the second one with a sample input."""
+        paths = Paths.from_env(os.environ, context.cwd)
+        lines = hook_lines(self.hooks, self.runner.last_runs, paths)
+        if not lines:
+            context.ui.notify(NO_HOOKS)
+            return
+        word = arguments.strip().removeprefix("try").strip()
+        if not word and context.mode == "tui":
+            chosen = await context.ui.select("Hooks · enter try one with a sample input", lines)
+            word = "" if chosen is None else str(lines.index(chosen) + 1)
+        elif not word:
+            context.ui.notify("\n".join([*lines, "/hooks NUMBER tries one with a sample input."]))
+        if not word:
+            return
+        if not word.isascii() or not word.isdigit() or not 1 <= int(word) <= len(lines):
+            context.ui.notify(f"There is no hook {word}; /hooks lists 1 to {len(lines)}.", "error")
+            return
+        hook = self.hooks[int(word) - 1]
+        await self.runner.run((hook,), sample_input(hook, context), context)
+        run = self.runner.last_runs.get(hook)
+        if run is not None:
+            context.ui.notify(answer_text(hook, run))
+
+
+def extension(api: ExtensionApi) -> None:
+    hooks = _SessionHooks(api)
+    api.message_renderer(HOOK_CONTEXT_TYPE, _draw)
+    api.command("hooks", description="hooks of your settings files: list and try them")(hooks.run_command)
+
+    @api.on("session_start")
+    def start(event: p.SessionStart, context: Context) -> None:
+        hooks.read(context)
+        if event.reason != "reload":
+            has_history = event.reason == "startup" and bool(context.session.messages())
+            source = {"startup": "startup", "new": "clear"}.get(event.reason, "resume")
+            hooks.start("resume" if has_history else source, context)
+
+
+def _draw(message: CustomMessage, expanded: bool) -> View:
+    details = message.details if isinstance(message.details, dict) else {}
+    return View(
+        title="hook", summary=str(details.get("event", "")), body=(TextBlock(text=text_of(message.content)),)
+    )

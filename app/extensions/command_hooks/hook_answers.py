@@ -1,0 +1,103 @@
+"""Reads what a hook's program answered: by its exit code, or as JSON in Claude Code's form."""
+
+from typing import Any, Literal
+
+import msgspec
+
+from app.extensions.run_program import ExecResult
+from app.resources.hook_files import ConfiguredHook
+from tools.text import plain_output
+
+MAX_OUTPUT_BYTES = 1_000_000
+MAX_REASON_CHARS = 4_000
+BLOCKING_EXIT_CODE = 2
+CONTEXT_EVENTS = ("UserPromptSubmit", "SessionStart")
+"""Events for which plain text on standard output is context for the model."""
+
+
+class HookAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """The answer of one hook. The default lets everything pass."""
+
+    decision: Literal["pass", "ask", "block"] = "pass"
+    reason: str = ""
+    context: str = ""
+    """Text for the model."""
+    changed_input: dict[str, Any] | None = None
+    message: str = ""
+    """Text for the user."""
+    stops: bool = False
+    """Whether the run ends."""
+    failure: str = ""
+    """Why the hook has no answer."""
+
+
+class _EventOutput(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    hook_event_name: str = ""
+    permission_decision: Literal["allow", "deny", "ask"] | None = None
+    permission_decision_reason: str | None = None
+    updated_input: dict[str, Any] | None = None
+    additional_context: str | None = None
+
+
+class _Output(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    continue_: bool = msgspec.field(name="continue", default=True)
+    stop_reason: str | None = None
+    decision: Literal["approve", "block", "allow", "deny", "ask"] | None = None
+    reason: str | None = None
+    system_message: str | None = None
+    hook_specific_output: _EventOutput | None = None
+
+
+def read_answer(hook: ConfiguredHook, result: ExecResult) -> HookAnswer:
+    """Returns the answer of a program that has ended. An answer in an unknown form is a failure."""
+    errors = _short(result.stderr)
+    if result.is_truncated:
+        return failed_answer(hook, f"it wrote more than {MAX_OUTPUT_BYTES // 1_000_000} MB and was ended")
+    if result.was_killed:
+        why = f"it took longer than {hook.timeout_seconds:g} seconds and was ended"
+        return failed_answer(hook, f"{why}: {errors}" if errors else why)
+    if result.code == BLOCKING_EXIT_CODE:
+        return HookAnswer(decision="block", reason=errors or f"blocked by the hook `{hook.name}`")
+    if result.code != 0:
+        how = f"exit code {result.code}" if result.code > 0 else f"signal {-result.code}"
+        return failed_answer(hook, f"{how}: {errors}" if errors else how)
+    text = result.stdout.strip()
+    if not text.startswith("{"):
+        return HookAnswer(context=_short(text) if hook.event in CONTEXT_EVENTS else "")
+    try:
+        return _from_output(msgspec.json.decode(text, type=_Output))
+    except (msgspec.ValidationError, msgspec.DecodeError) as problem:
+        return failed_answer(hook, f"its output cannot be read: {problem}")
+
+
+def failed_answer(hook: ConfiguredHook, why: str) -> HookAnswer:
+    return HookAnswer(failure=f"The {hook.event} hook `{hook.name}` failed ({why}).")
+
+
+def _from_output(output: _Output) -> HookAnswer:
+    more = output.hook_specific_output or _EventOutput()
+    said = more.permission_decision or output.decision
+    decision: Literal["pass", "ask", "block"] = (
+        "block" if said in ("deny", "block") else "ask" if said == "ask" else "pass"
+    )
+    reason = more.permission_decision_reason or output.reason or ""
+    if not output.continue_:
+        return HookAnswer(
+            decision="block",
+            reason=_short(output.stop_reason or reason or "stopped by a hook"),
+            message=_short(output.system_message or ""),
+            stops=True,
+        )
+    return HookAnswer(
+        decision=decision,
+        reason=_short(reason),
+        context=_short(more.additional_context or ""),
+        changed_input=more.updated_input,
+        message=_short(output.system_message or ""),
+    )
+
+
+def _short(text: str) -> str:
+    """Returns the text without control characters, cut to what a reader needs."""
+    clean = plain_output(text.strip())
+    return clean if len(clean) <= MAX_REASON_CHARS else f"{clean[:MAX_REASON_CHARS]} …"

@@ -1,0 +1,84 @@
+"""The list of hooks that `/hooks` shows, and the inputs of hooks: real ones, and samples for trying one."""
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from app.extensions.command_hooks.hook_runs import HookRun
+from app.extensions.contexts import Context
+from app.resources.hook_files import ConfiguredHook, HookEvent
+from app.resources.paths import Paths
+from tools.text import reveal_hidden_characters
+
+NO_HOOKS = (
+    "No hooks. A hook runs a command of yours before or after a tool call, a prompt, or a session: put it into "
+    "~/.claude/settings.json, .claude/settings.json or .bayou/settings.json (docs/hooks.md)."
+)
+_SAMPLES: Mapping[HookEvent, Mapping[str, Any]] = {
+    "PreToolUse": {"tool_name": "Bash", "tool_input": {"command": "ls"}, "tool_use_id": "try"},
+    "PostToolUse": {
+        "tool_name": "Bash",
+        "tool_input": {"command": "ls"},
+        "tool_response": {"content": "README.md", "isError": False},
+        "tool_use_id": "try",
+    },
+    "UserPromptSubmit": {"prompt": "A prompt to try a hook with."},
+    "Stop": {"stop_hook_active": False, "last_assistant_message": ""},
+    "SessionStart": {"source": "startup"},
+    "SessionEnd": {"reason": "other"},
+    "PreCompact": {"trigger": "manual", "custom_instructions": ""},
+    "Notification": {
+        "message": "A notification to try a hook with.",
+        "notification_type": "permission_prompt",
+    },
+}
+
+
+def hook_input(event: HookEvent, context: Context, fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the input of a hook's program: what all events have, and the fields of this one."""
+    record = context.session
+    return {
+        "session_id": record.id,
+        "transcript_path": str(record.file or ""),
+        "cwd": str(context.cwd),
+        "hook_event_name": event,
+        **fields,
+    }
+
+
+def sample_input(hook: ConfiguredHook, context: Context) -> dict[str, Any]:
+    """Returns an input for trying a hook."""
+    return hook_input(hook.event, context, _SAMPLES[hook.event])
+
+
+def hook_lines(
+    hooks: Sequence[ConfiguredHook], runs: Mapping[ConfiguredHook, HookRun], paths: Paths
+) -> list[str]:
+    """Describes each hook in one line: number, what it is, where it stands, and its last run."""
+    return [
+        f"{number}. {reveal_hidden_characters(hook.detail)} · {paths.shown(hook.file)} · {_last_run(runs.get(hook))}"
+        for number, hook in enumerate(hooks, 1)
+    ]
+
+
+def answer_text(hook: ConfiguredHook, run: HookRun) -> str:
+    """Describes the result of trying a hook."""
+    answer = run.answer
+    parts = [f"{hook.event} hook `{hook.name}`: {_outcome(run)} after {run.seconds:.2f} s."]
+    parts += [text for text in (answer.failure, answer.reason, answer.context, answer.message) if text]
+    if answer.changed_input is not None:
+        parts.append(f"Changed input: {answer.changed_input}")
+    return "\n".join(parts)
+
+
+def _last_run(run: HookRun | None) -> str:
+    if run is None:
+        return "not run yet"
+    at = time.strftime("%H:%M:%S", time.localtime(run.at))
+    return f"{_outcome(run)} at {at}, {run.seconds:.2f} s"
+
+
+def _outcome(run: HookRun) -> str:
+    if run.answer.failure:
+        return "failed"
+    return {"pass": "passed", "ask": "asked", "block": "blocked"}[run.answer.decision]

@@ -1,0 +1,136 @@
+"""Runs the programs of hooks, several at a time, and remembers the last run of each."""
+
+import asyncio
+import json
+import shutil
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from app.extensions.api import ExtensionApi
+from app.extensions.command_hooks.hook_answers import (
+    MAX_OUTPUT_BYTES,
+    HookAnswer,
+    failed_answer,
+    read_answer,
+)
+from app.extensions.contexts import Context
+from app.extensions.time_limits import pause_time_limit
+from app.resources.hook_files import ConfiguredHook
+from tools.base import ToolError
+
+_MAX_AT_ONCE = 8
+GUARDS = ("PreToolUse", "UserPromptSubmit", "PreCompact")
+"""Events whose hooks guard something: a hook that fails blocks it."""
+
+
+class HookRun(msgspec.Struct, frozen=True, kw_only=True):
+    """The last run of a hook."""
+
+    at: float
+    """When it began, in seconds since 1970."""
+    seconds: float
+    answer: HookAnswer
+
+
+class HookRunner:
+    """Runs the hooks of one session."""
+
+    def __init__(self, api: ExtensionApi) -> None:
+        self.last_runs: dict[ConfiguredHook, HookRun] = {}
+        self._api = api
+        self._places = asyncio.Semaphore(_MAX_AT_ONCE)
+        self._shell = shutil.which("bash", path="/bin:/usr/bin") or "/bin/sh"
+
+    async def run(
+        self, hooks: Sequence[ConfiguredHook], payload: Mapping[str, Any], context: Context
+    ) -> HookAnswer:
+        """Runs the hooks at the same time and returns their combined answer: what blocks goes before what asks,
+        changes of the input are applied in the order of the hooks, texts are joined."""
+        text = json.dumps(payload, ensure_ascii=False, default=str)
+        with pause_time_limit():  # each program has its own limit
+            is_project_unchanged = (
+                not any(hook.is_project for hook in hooks) or await context.is_project_unchanged()
+            )
+            answers = await asyncio.gather(
+                *(
+                    self._run_one(hook, text, context)
+                    if is_project_unchanged or not hook.is_project
+                    else _changed_answer(hook)
+                    for hook in hooks
+                )
+            )
+        return _combined(hooks, answers)
+
+    async def _run_one(self, hook: ConfiguredHook, text: str, context: Context) -> HookAnswer:
+        async with self._places:
+            begun = time.time()
+            clock = time.monotonic()
+            answer = await self._answer(hook, text, context)
+            self.last_runs[hook] = HookRun(at=begun, seconds=time.monotonic() - clock, answer=answer)
+        return answer
+
+    async def _answer(self, hook: ConfiguredHook, text: str, context: Context) -> HookAnswer:
+        if hook.arguments is None:
+            program, arguments = self._shell, ("-c", hook.command)
+        else:
+            program, arguments = hook.command, hook.arguments
+        folder = str(context.cwd)
+        try:
+            result = await self._api.exec(
+                program,
+                arguments,
+                stdin=text,
+                env={"CLAUDE_PROJECT_DIR": folder, "BAYOU_PROJECT_DIR": folder},
+                timeout=hook.timeout_seconds,
+                max_bytes=MAX_OUTPUT_BYTES,
+                sandboxed=True,
+            )
+        except OSError as problem:
+            return failed_answer(hook, f"it could not be started: {problem.strerror or problem}")
+        except ToolError as problem:
+            return failed_answer(hook, str(problem).rstrip("."))
+        answer = read_answer(hook, result)
+        masked = context.session.masked
+        return msgspec.structs.replace(
+            answer,
+            reason=masked(answer.reason),
+            context=masked(answer.context),
+            message=masked(answer.message),
+            failure=masked(answer.failure),
+        )
+
+
+async def _changed_answer(hook: ConfiguredHook) -> HookAnswer:
+    return failed_answer(
+        hook, "it was not run: files of this folder have changed since you trusted it; /trust shows them"
+    )
+
+
+def _combined(hooks: Sequence[ConfiguredHook], answers: Sequence[HookAnswer]) -> HookAnswer:
+    """Combines the answers. A failed guard blocks unless it says `failOpen`; other failures are messages."""
+    failures: list[str] = []
+    judged: list[HookAnswer] = []
+    for hook, answer in zip(hooks, answers, strict=True):
+        if not answer.failure:
+            judged.append(answer)
+        elif hook.event in GUARDS and not hook.fails_open:
+            judged.append(HookAnswer(decision="block", reason=answer.failure))
+        else:
+            failures.append(answer.failure)
+    blocked = [one for one in judged if one.decision == "block"]
+    asked = [one for one in judged if one.decision == "ask"]
+    changed: dict[str, Any] | None = None
+    for one in judged:
+        if one.changed_input is not None:
+            changed = {**(changed or {}), **one.changed_input}
+    return HookAnswer(
+        decision="block" if blocked else "ask" if asked else "pass",
+        reason="\n".join(one.reason for one in blocked or asked if one.reason),
+        context="\n".join(one.context for one in judged if one.context),
+        changed_input=changed,
+        message="\n".join([*(one.message for one in judged if one.message), *failures]),
+        stops=any(one.stops for one in judged),
+    )

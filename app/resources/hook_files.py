@@ -1,0 +1,237 @@
+"""Reads hooks from settings files, Claude Code's and bayou's own, without running anything.
+
+A hook is a command that an event starts. `app.extensions.command_hooks` runs them; the trust question lists
+those of a project."""
+
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import msgspec
+
+from app.resources.paths import Paths
+from app.resources.text_files import read_text
+from app.values.json_comments import JsonSyntaxError, parse_json_with_comments
+from app.values.user_errors import FileError
+from tools.patterns import late
+from tools.text import one_line
+
+HOOKS_KEY = "hooks"
+HOOKS_OFF_KEY = "disableAllHooks"
+HookEvent = Literal[
+    "PreToolUse",
+    "PostToolUse",
+    "UserPromptSubmit",
+    "Stop",
+    "SessionStart",
+    "SessionEnd",
+    "PreCompact",
+    "Notification",
+]
+HOOK_EVENTS: tuple[HookEvent, ...] = get_args(HookEvent)
+DEFAULT_TIMEOUT_SECONDS = 60.0
+MAX_TIMEOUT_SECONDS = 3600.0
+_MAX_NAME_CHARS = 80
+_PLAIN_NAMES = late(r"[\w|\- ]+")
+
+
+class HookMatcher(msgspec.Struct, frozen=True, kw_only=True):
+    """Selects the tools, sources or triggers that a hook is for: `Bash`, `Edit|Write`, an expression, or all."""
+
+    text: str = ""
+
+    def matches(self, names: tuple[str, ...]) -> bool:
+        """Says whether one of the names matches. A text that is no expression matches everything, so that no
+        guard is lost to a mistake."""
+        if self.text in ("", "*"):
+            return True
+        if _PLAIN_NAMES.fullmatch(self.text):
+            return not {part.strip() for part in self.text.split("|")}.isdisjoint(names)
+        try:
+            pattern = re.compile(self.text)
+        except re.error:
+            return True
+        return any(pattern.search(name) for name in names)
+
+
+class ConfiguredHook(msgspec.Struct, frozen=True, kw_only=True):
+    """One hook of a settings file."""
+
+    event: HookEvent
+    command: str
+    arguments: tuple[str, ...] | None = None
+    """The program's arguments; None: `command` is a line for the shell."""
+    matcher: HookMatcher = HookMatcher()
+    timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS
+    fails_open: bool = False
+    """Whether a failure of the hook lets pass what it guards."""
+    file: Path
+    is_project: bool = False
+
+    @property
+    def command_line(self) -> str:
+        return self.command if self.arguments is None else shlex.join((self.command, *self.arguments))
+
+    @property
+    def name(self) -> str:
+        """The command line in at most 80 characters, for messages."""
+        line = one_line(self.command_line)
+        return line if len(line) <= _MAX_NAME_CHARS else f"{line[: _MAX_NAME_CHARS - 1]}…"
+
+    @property
+    def detail(self) -> str:
+        """The hook in one line: event, matcher, options and command."""
+        words = [self.event, self.matcher.text if self.matcher.text not in ("", "*") else ""]
+        if self.fails_open:
+            words.append("(failOpen)")
+        return f"{' '.join(filter(None, words))}: {self.command_line}"
+
+
+class HookFile(msgspec.Struct, frozen=True, kw_only=True):
+    """The hooks of one file, and what is wrong with others."""
+
+    path: Path
+    hooks: tuple[ConfiguredHook, ...] = ()
+    problems: tuple[str, ...] = ()
+    is_switched_off: bool = False
+    """Whether the file says `disableAllHooks`."""
+
+
+class FoundHooks(msgspec.Struct, frozen=True, kw_only=True):
+    """The hooks that apply, in the order in which their answers count, and the problems of their files."""
+
+    hooks: tuple[ConfiguredHook, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+def user_hook_files(paths: Paths) -> tuple[Path, ...]:
+    return (paths.home / ".claude" / "settings.json", paths.settings_file)
+
+
+def project_hook_files(paths: Paths) -> tuple[Path, ...]:
+    """Returns the project's files, without those that are the user's own because the project is the home."""
+    claude = paths.cwd / ".claude"
+    files = (claude / "settings.json", claude / "settings.local.json", paths.project_settings_file)
+    return tuple(file for file in files if file not in user_hook_files(paths))
+
+
+def find_hooks(paths: Paths, *, is_trusted: bool) -> FoundHooks:
+    """Reads the user's files and, if the project is trusted, the project's. `disableAllHooks` in a file of the
+    user switches all hooks off, in a file of the project the project's."""
+    own = [read_hook_file(file) for file in user_hook_files(paths)]
+    if any(file.is_switched_off for file in own):
+        return FoundHooks()
+    project: list[HookFile] = []
+    if is_trusted:
+        for file in project_hook_files(paths):
+            escape = paths.symlink_escape(file)
+            project.append(read_hook_file(file, is_project=True, symlink_escape=escape))
+    if any(file.is_switched_off for file in project):
+        project = []
+    files = [*own, *project]
+    return FoundHooks(
+        hooks=tuple(hook for file in files for hook in file.hooks),
+        problems=tuple(f"{file.path}: {problem}" for file in files for problem in file.problems),
+    )
+
+
+def read_hook_file(path: Path, *, is_project: bool = False, symlink_escape: str = "") -> HookFile:
+    """Reads a file and never raises: what cannot be read becomes a problem. A missing file is none."""
+    if symlink_escape:
+        return HookFile(path=path, problems=(f"{symlink_escape}.",))
+    try:
+        text = read_text(path)
+        data = parse_json_with_comments(text) if text is not None and text.strip() else {}
+    except FileError as problem:
+        return HookFile(path=path, problems=(f"{problem.what}. None of its hooks run.",))
+    except JsonSyntaxError as problem:
+        words = f"line {problem.line}: {problem.message}. None of its hooks run."
+        return HookFile(path=path, problems=(words,))
+    table = data.get(HOOKS_KEY, {}) if isinstance(data, dict) else None
+    if not isinstance(table, dict):
+        return HookFile(path=path, problems=(f'`{HOOKS_KEY}` must be an object: {{ "EVENT": [ … ] }}.',))
+    reader = _HookReader(path, is_project=is_project)
+    hooks = tuple(reader.hooks(table))
+    is_off = isinstance(data, dict) and data.get(HOOKS_OFF_KEY) is True
+    return HookFile(path=path, hooks=hooks, problems=tuple(reader.problems), is_switched_off=is_off)
+
+
+class _HookReader:
+    """Reads the table of hooks of one file."""
+
+    def __init__(self, path: Path, *, is_project: bool) -> None:
+        self.problems: list[str] = []
+        self._path = path
+        self._is_project = is_project
+
+    def hooks(self, table: dict[str, Any]) -> Iterator[ConfiguredHook]:
+        for event, groups in table.items():
+            if event not in HOOK_EVENTS:
+                self.problems.append(f"{event}: bayou has no such event; its hooks do not run.")
+                continue
+            if not isinstance(groups, list):
+                self.problems.append(f"{event}: must be a list of groups: [ {{ … }} ].")
+                continue
+            for number, group in enumerate(groups, 1):
+                yield from self._group(event, group, f"{event}, group {number}")
+
+    def _group(self, event: HookEvent, group: Any, where: str) -> Iterator[ConfiguredHook]:
+        entries = group.get("hooks") if isinstance(group, dict) else None
+        if not isinstance(entries, list):
+            self.problems.append(f"{where}: needs a list `hooks`; it is ignored.")
+            return
+        matcher = group.get("matcher") or ""
+        if not isinstance(matcher, str):
+            self.problems.append(f"{where}: `matcher` is no text, so its hooks are for everything.")
+            matcher = ""
+        elif not _PLAIN_NAMES.fullmatch(matcher) and matcher not in ("", "*"):
+            try:
+                re.compile(matcher)
+            except re.error as problem:
+                self.problems.append(
+                    f"{where}: the matcher {matcher!r} is no valid expression ({problem}), so its hooks are "
+                    "for everything."
+                )
+        for number, entry in enumerate(entries, 1):
+            hook = self._hook(event, HookMatcher(text=matcher), entry, f"{where}, hook {number}")
+            if hook is not None:
+                yield hook
+
+    def _hook(self, event: HookEvent, matcher: HookMatcher, entry: Any, where: str) -> ConfiguredHook | None:
+        if not isinstance(entry, dict):
+            self.problems.append(f"{where}: must be an object; it is ignored.")
+            return None
+        if entry.get("type", "command") != "command":
+            self.problems.append(f"{where}: bayou runs hooks of type `command` only; it is ignored.")
+            return None
+        command, arguments = entry.get("command"), entry.get("args")
+        if not isinstance(command, str) or not command.strip() or "\0" in command:
+            self.problems.append(f"{where}: needs a `command`; it is ignored.")
+            return None
+        if arguments is not None and not (
+            isinstance(arguments, list) and all(isinstance(one, str) for one in arguments)
+        ):
+            self.problems.append(f"{where}: `args` must be a list of texts; it is ignored.")
+            return None
+        return ConfiguredHook(
+            event=event,
+            command=command,
+            arguments=None if arguments is None else tuple(arguments),
+            matcher=matcher,
+            timeout_seconds=self._timeout(entry.get("timeout"), where),
+            fails_open=entry.get("failOpen") is True,
+            file=self._path,
+            is_project=self._is_project,
+        )
+
+    def _timeout(self, value: Any, where: str) -> float:
+        if value is None:
+            return DEFAULT_TIMEOUT_SECONDS
+        if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
+            self.problems.append(
+                f"{where}: `timeout` must be a number of seconds above 0; {DEFAULT_TIMEOUT_SECONDS:g} is used."
+            )
+            return DEFAULT_TIMEOUT_SECONDS
+        return min(float(value), MAX_TIMEOUT_SECONDS)

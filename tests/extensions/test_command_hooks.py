@@ -1,0 +1,215 @@
+"""Hooks of settings files in a real session over a scripted model: real programs block, ask, change and add."""
+
+import json
+import os
+import shlex
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.engine.core.prompt_intake import RequestRefused
+from app.extensions.command_hooks.extension import MAX_STOP_CONTINUATIONS, extension
+from app.providers.scripted import call, say
+from app.values.content import text_of
+from app.values.events import Notice
+from app.values.messages import CustomMessage, ToolResultMessage
+from tests.extensions.extension_session import ExtensionSession
+
+
+class HookedSession(ExtensionSession):
+    """A session with the hooks of a file in the home."""
+
+    async def with_hooks(
+        self, event: str, *commands: str, matcher: str = "", **options: Any
+    ) -> "HookedSession":
+        entries = [{"type": "command", "command": command, **options} for command in commands]
+        write_hooks({event: [{"matcher": matcher, "hooks": entries}]})
+        return await self.begin()
+
+    async def begin(self) -> "HookedSession":
+        await self.load(extension)
+        await self.extensions.start()
+        return self
+
+    @property
+    def results(self) -> list[str]:
+        return [
+            text_of(message.content)
+            for message in self.harness.session.messages
+            if isinstance(message, ToolResultMessage)
+        ]
+
+    def text_sent(self, number: int) -> str:
+        """What extensions said to the model in a request."""
+        messages = self.asked[number].messages
+        return "\n".join(text_of(one.content) for one in messages if isinstance(one, CustomMessage))
+
+    @property
+    def notices(self) -> list[str]:
+        return [event.text for event in self.harness.events if isinstance(event, Notice)]
+
+
+def write_hooks(table: Any) -> None:
+    file = Path(os.environ["HOME"]) / ".claude" / "settings.json"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps({"permissions": {"allow": []}, "hooks": table}))
+
+
+def decided(decision: str, **more: Any) -> str:
+    """The output of a PreToolUse hook."""
+    specific = {"hookEventName": "PreToolUse", "permissionDecision": decision, **more}
+    return json.dumps({"hookSpecificOutput": specific})
+
+
+def decides(decision: str, **more: Any) -> str:
+    """A command that reads its input and prints a decision."""
+    return f"cat > /dev/null; printf %s {shlex.quote(decided(decision, **more))}"
+
+
+def writes(path: str) -> Any:
+    return call("write", path=path, content="new")
+
+
+async def test_exit_code_two_blocks_a_call_and_the_model_reads_why(tmp_path: Path) -> None:
+    session = HookedSession(tmp_path, writes("a.txt"), say("ok"))
+    await session.with_hooks("PreToolUse", "echo 'a.txt is generated' >&2; exit 2", matcher="Edit|Write")
+    await session.prompt("go")
+    assert session.results == ["Blocked by a hook: a.txt is generated"]
+    assert not (tmp_path / "a.txt").exists()
+
+
+async def test_a_hook_reads_the_call_in_the_names_of_claude_code(tmp_path: Path) -> None:
+    session = HookedSession(tmp_path, writes("a.txt"), say("ok"))
+    await session.with_hooks("PreToolUse", 'cat > "$CLAUDE_PROJECT_DIR/seen.json"', matcher="Write")
+    await session.prompt("go")
+    seen = json.loads((tmp_path / "seen.json").read_text())
+    assert {"session_id", "transcript_path", "tool_use_id"} <= seen.keys()
+    assert (seen["hook_event_name"], seen["cwd"]) == ("PreToolUse", str(tmp_path))
+    assert seen["tool_name"] == "Write"
+    assert seen["tool_input"] == {
+        "path": "a.txt",
+        "content": "new",
+        "file_path": str(tmp_path / "a.txt"),
+    }
+    assert (tmp_path / "a.txt").read_text() == "new"
+
+
+@pytest.mark.parametrize(
+    ("matcher", "is_asked"),
+    [("write", True), ("*", True), ("Wr.*", True), ("Bash|Read", False), ("Writ", False), ("(", True)],
+)
+async def test_matchers_name_tools_of_both_kinds(tmp_path: Path, matcher: str, is_asked: bool) -> None:
+    session = HookedSession(tmp_path, writes("a.txt"), say("ok"))
+    await session.with_hooks("PreToolUse", "exit 2", matcher=matcher)
+    await session.prompt("go")
+    assert (tmp_path / "a.txt").exists() is not is_asked
+
+
+async def test_a_changed_input_goes_through_the_gate_whatever_the_hook_allows(tmp_path: Path) -> None:
+    session = HookedSession(tmp_path, writes("a.txt"), writes("b.txt"), say("ok"))
+    runs_later = tmp_path / ".git" / "hooks" / "pre-commit"
+    command = (
+        "case $(cat) in *a.txt*) printf %s "
+        + shlex.quote(decided("allow", updatedInput={"file_path": str(runs_later)}))
+        + ";; *) printf %s "
+        + shlex.quote(decided("allow", updatedInput={"content": "changed"}))
+        + ";; esac"
+    )
+    await session.with_hooks("PreToolUse", command)
+    session.harness.effective_settings.set("permissions.mode", "auto-edit")
+    await session.prompt("go")
+    assert "Needs approval" in session.results[0]
+    assert not runs_later.exists()
+    assert not (tmp_path / "a.txt").exists()
+    assert (tmp_path / "b.txt").read_text() == "changed"
+
+
+async def test_what_a_hook_asks_about_is_refused_without_a_person(tmp_path: Path) -> None:
+    session = HookedSession(tmp_path, writes("a.txt"), say("ok"))
+    reason = decides("ask", permissionDecisionReason="is this file meant?")
+    await session.with_hooks("PreToolUse", reason)
+    await session.prompt("go")
+    assert "is this file meant?" in session.results[0]
+    assert not (tmp_path / "a.txt").exists()
+
+
+@pytest.mark.parametrize(
+    ("command", "why"),
+    [
+        ("echo broken >&2; exit 1", "exit code 1: broken"),
+        ("kill -9 $$", "signal 9"),
+        ("sleep 60", "took longer than 1 seconds"),
+        ("printf '{oops'", "cannot be read"),
+        (decides("maybe"), "cannot be read"),
+        ("head -c 3000000 /dev/zero", "wrote more than 1 MB"),
+    ],
+)
+async def test_a_failing_hook_blocks_what_it_guards(tmp_path: Path, command: str, why: str) -> None:
+    session = HookedSession(tmp_path, writes("a.txt"), say("ok"))
+    await session.with_hooks("PreToolUse", command, timeout=1)
+    await session.prompt("go")
+    assert why in session.results[0]
+    assert not (tmp_path / "a.txt").exists()
+
+
+async def test_fail_open_lets_pass_with_a_warning(tmp_path: Path) -> None:
+    session = HookedSession(tmp_path, writes("a.txt"), say("ok"))
+    await session.with_hooks("PreToolUse", "echo broken >&2; exit 1", failOpen=True)
+    await session.prompt("go")
+    assert (tmp_path / "a.txt").exists()
+    assert any("exit code 1: broken" in text for text in session.notices)
+
+
+async def test_children_that_a_hook_leaves_behind_are_ended(tmp_path: Path) -> None:
+    session = HookedSession(tmp_path, writes("a.txt"), say("ok"))
+    await session.with_hooks("PreToolUse", "(setsid sleep 300 & echo $! > child); exit 0", timeout=20)
+    await session.prompt("go")
+    child = int((tmp_path / "child").read_text())
+    assert not Path(f"/proc/{child}").exists() or "Z" in Path(f"/proc/{child}/stat").read_text().split()[2]
+
+
+async def test_output_after_a_call_is_added_to_its_result(tmp_path: Path) -> None:
+    session = HookedSession(tmp_path, writes("a.txt"), say("ok"))
+    await session.with_hooks("PostToolUse", "echo 'run the formatter' >&2; exit 2", matcher="Write")
+    await session.prompt("go")
+    assert "A hook after this call says: run the formatter" in session.results[0]
+    assert (tmp_path / "a.txt").exists()
+
+
+async def test_a_prompt_gets_context_or_is_refused(tmp_path: Path) -> None:
+    session = HookedSession(tmp_path, say("ok"))
+    command = f"{sys.executable} -c " + shlex.quote(
+        "import json, sys\n"
+        "prompt = json.load(sys.stdin)['prompt']\n"
+        "if 'secret' in prompt: sys.exit('no secrets') or 1\n"
+        "print('The branch is main.')"
+    )
+    await session.with_hooks("UserPromptSubmit", command)
+    await session.prompt("go")
+    assert "A UserPromptSubmit hook says: The branch is main." in session.text_sent(0)
+    with pytest.raises(RequestRefused, match=r"A hook blocked this prompt.*no secrets"):
+        await session.prompt("the secret")
+
+
+async def test_the_first_prompt_waits_for_hooks_of_the_start(tmp_path: Path) -> None:
+    session = HookedSession(tmp_path, say("ok"))
+    await session.with_hooks("SessionStart", "sleep 0.3; echo 'Use tabs.'", matcher="startup")
+    await session.prompt("go")
+    assert "Use tabs." in session.text_sent(0)
+
+
+async def test_stop_hooks_send_the_agent_on_but_not_for_ever(tmp_path: Path) -> None:
+    session = HookedSession(tmp_path, *[say("done")] * (MAX_STOP_CONTINUATIONS + 1))
+    await session.with_hooks("Stop", "cat >> stops; echo >> stops; echo 'the tests fail' >&2; exit 2")
+    await session.prompt("go")
+    stops = [json.loads(line) for line in (tmp_path / "stops").read_text().splitlines()]
+    assert [one["stop_hook_active"] for one in stops] == [False] + [True] * MAX_STOP_CONTINUATIONS
+    assert "the tests fail" in session.text_sent(1)
+    assert any("it stops now all the same" in text for text in session.notices)
+
+
+async def test_a_session_without_hooks_registers_none(tmp_path: Path) -> None:
+    session = await HookedSession(tmp_path, say("ok")).begin()
+    assert session.extensions.hooked.waiting.keys() == {"session_start"}

@@ -18,8 +18,13 @@ from tools.patterns import late
 _SKILL_NAME = late(r"[a-z0-9]+(?:-[a-z0-9]+)*\Z")
 _SKILL_BLOCK = late(r'<skill name="([^"\n]*)" location="([^"\n]*)">\n.*?\n</skill>(?=\n\n|\Z)', re.DOTALL)
 _SKILL_CALL = late(r"/skill:(\S+)\s*(.*)\Z", re.DOTALL)
+_SKILL_MENTION = late(r"(?<![\w$\\])\$([a-z0-9]+(?:-[a-z0-9]+)*)(?![\w-])")
 _MAX_FOLDER_DEPTH = 4
 _MAX_FOLDERS = 2000
+
+
+SHARED_SKILL_FOLDERS = (".agents", ".claude")
+"""Folders of a project and of the home whose `skills` several agents read."""
 
 
 class Skill(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,7 +54,7 @@ class Skill(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SentSkill(msgspec.Struct, frozen=True, kw_only=True):
-    """A skill that was sent at the beginning of a prompt."""
+    """A skill that was sent with a prompt, in front of it."""
 
     name: str
     location: str
@@ -62,10 +67,14 @@ def skill_block(name: str, location: str, text: str) -> str:
     return f'<skill name="{name}" location="{location}">\n{text}\n</skill>'
 
 
-def parse_sent_skill(prompt: str) -> SentSkill | None:
-    """Returns the skill that a prompt begins with, if `/skill:name` made the prompt."""
+def parse_sent_skills(prompt: str) -> tuple[SentSkill, ...]:
+    """Returns the skills that a prompt begins with, if `/skill:name` or `$name` made the prompt."""
+    found: list[SentSkill] = []
     match = _SKILL_BLOCK.match(prompt)
-    return SentSkill(name=match[1], location=match[2], block=match[0]) if match else None
+    while match is not None:
+        found.append(SentSkill(name=match[1], location=match[2], block=match[0]))
+        match = _SKILL_BLOCK.match(prompt, match.end() + len("\n\n"))
+    return tuple(found)
 
 
 class Skills(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,6 +90,11 @@ class Skills(msgspec.Struct, frozen=True, kw_only=True):
         """Returns the skill that `/skill:name arguments` names."""
         match = _SKILL_CALL.match(text.strip())
         return self.named(match[1]) if match else None
+
+    def mentioned_in(self, text: str) -> tuple[Skill, ...]:
+        """Returns the skills that a prompt names as `$name`, each once, in this order."""
+        names = dict.fromkeys(_SKILL_MENTION.findall(text)) if "$" in text else ()
+        return tuple(skill for name in names if (skill := self.named(name)) is not None)
 
     def expand(self, text: str) -> str | None:
         """Returns the prompt for `/skill:name arguments`, or None if the text names no skill."""
@@ -119,9 +133,11 @@ def _places(paths: Paths, is_trusted: bool) -> Iterator[Path]:
     if is_trusted:
         yield paths.project_dir / "skills"
         for folder in folders_up_to(paths.cwd, paths.top):
-            yield folder / ".agents" / "skills"
+            for name in SHARED_SKILL_FOLDERS:
+                yield folder / name / "skills"
     yield paths.agent_dir / "skills"
-    yield paths.home / ".agents" / "skills"
+    for name in SHARED_SKILL_FOLDERS:
+        yield paths.home / name / "skills"
 
 
 def _skill_files(place: Path) -> Iterator[Path]:

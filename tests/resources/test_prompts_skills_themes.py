@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 from app.resources.frontmatter import split_frontmatter
 from app.resources.paths import Paths
 from app.resources.prompt_templates import find_prompts, split_arguments, substitute
-from app.resources.skills import find_skills
+from app.resources.skills import find_skills, parse_sent_skills
 from app.resources.themes import find_themes
+from app.resources.trust.project_trust import trust_question_for
 
 
 @pytest.mark.parametrize(
@@ -155,3 +156,39 @@ def test_ones_own_theme_replaces_a_shipped_one_of_its_name(paths: Paths, put):
     before = sea.stamp()
     project.write_text("Screen {}")
     assert sea.stamp() != before
+
+
+def test_skills_of_claude_code_are_read_once_the_project_is_trusted(paths: Paths, put):
+    text = "---\nname: {0}\ndescription: About {0}.\n---\nBody."
+    put(paths.cwd / ".claude" / "skills" / "theirs" / "SKILL.md", text.format("theirs"))
+    put(paths.home / ".claude" / "skills" / "mine" / "SKILL.md", text.format("mine"))
+    assert [skill.name for skill in find_skills(paths, is_trusted=True).skills] == ["theirs", "mine"]
+    assert [skill.name for skill in find_skills(paths, is_trusted=False).skills] == ["mine"]
+    assert [(item.kind, item.path) for item in trust_question_for(paths).items] == [
+        ("prompt", ".claude/skills")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("prompt", "names"),
+    [
+        ("Write it with $notes.", ["notes"]),
+        ("$style first, then $notes and $style", ["style", "notes"]),
+        ("$notes-more $NOTES \\$notes $$notes a$notes $5 $HOME", []),
+    ],
+)
+def test_a_prompt_names_skills_anywhere(paths: Paths, put, prompt: str, names: list[str]):
+    for name in ("notes", "style"):
+        text = f"---\nname: {name}\ndescription: About it.\n---\nBody."
+        put(paths.agent_dir / "skills" / name / "SKILL.md", text)
+    mentioned = find_skills(paths, is_trusted=False).mentioned_in(prompt)
+    assert [skill.name for skill in mentioned] == names
+
+
+def test_each_skill_in_front_of_a_prompt_is_recognised(paths: Paths, put):
+    for name in ("notes", "style"):
+        text = f"---\nname: {name}\ndescription: About it.\n---\nBody."
+        put(paths.agent_dir / "skills" / name / "SKILL.md", text)
+    skills = find_skills(paths, is_trusted=False).skills
+    prompt = "\n\n".join([*(skill.expand() for skill in skills), "Use $notes and $style."])
+    assert [skill.name for skill in parse_sent_skills(prompt)] == ["notes", "style"]

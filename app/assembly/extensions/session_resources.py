@@ -14,6 +14,7 @@ from app.extensions.extension_runner import Extensions
 from app.extensions.hooks.payloads import ResourcesDiscover
 from app.resources.paths import Paths
 from app.resources.prompt_templates import PromptTemplates, find_prompts
+from app.resources.skills import Skill
 from app.values.user_errors import FileError
 
 if TYPE_CHECKING:
@@ -73,24 +74,26 @@ class SessionResources:
         return tuple(self._paths.cwd / Path(name).expanduser() for name in names)
 
     def expand(self, text: str) -> str:
-        """Expands `/skill:name` or `/template` to its text."""
+        """Expands `/skill:name` or `/template` to its text, and puts the skills that `$name` names before it."""
         here = self._assembled
+        skills = here.prompt.skills
+        is_enabled = here.effective_settings.settings.resources.enable_skill_commands
         try:
-            enabled = here.effective_settings.settings.resources.enable_skill_commands and self._is_readable(
-                text
-            )
-            skill = here.prompt.skills.expand(text) if enabled else None
+            called = skills.skill_called_by(text)
+            if is_enabled and called is not None and self._is_readable(called):
+                return skills.expand(text) or text
+            prompt = self.prompts.expand(text) or text
+            mentioned = skills.mentioned_in(prompt) if is_enabled else ()
+            blocks = [skill.expand() for skill in mentioned if self._is_readable(skill)]
         except FileError as problem:
             here.session.events.notify(str(problem), "error")
             return text
-        return skill or self.prompts.expand(text) or text
+        return "\n\n".join((*blocks, prompt))
 
-    def _is_readable(self, text: str) -> bool:
+    def _is_readable(self, skill: Skill) -> bool:
         """Whether a skill may be read when it is called: a project's skill only while the user's approval
         covers it."""
-        skill, here = self._assembled.prompt.skills.skill_called_by(text), self._assembled
-        if skill is None:
-            return True
+        here = self._assembled
         own = here.effective_settings.without_project().resources.skills
         named = self._places(tuple(set(here.effective_settings.settings.resources.skills) - set(own)))
         is_theirs = any(skill.path.is_relative_to(place) for place in (self._paths.top, *named))

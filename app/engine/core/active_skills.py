@@ -8,7 +8,7 @@ from pathlib import PurePath
 import msgspec
 
 from app.compaction.compaction_plan import apply_context_edits
-from app.resources.skills import parse_sent_skill, skill_block
+from app.resources.skills import parse_sent_skills, skill_block
 from app.sessions.context_projection import context_entries
 from app.values.content import Text, ToolCall, text_of
 from app.values.entries import ContextEditEntry, Entry, MessageEntry
@@ -101,7 +101,7 @@ def _text(newest_first: Sequence[_GivenSkill]) -> str:
 def _given(
     path: Sequence[Entry], reads: dict[str, str], files_of: Callable[[ToolCall], CallFiles]
 ) -> Iterator[_GivenSkill]:
-    """Yields skills that the user loaded with `/skill:name` or the model read. `reads` maps calls that wait
+    """Yields skills that the user loaded with `/skill:name` or `$name`, or the model read. `reads` maps calls that wait
     for their result."""
     for entry in path:  # a path may have very many entries
         if type(entry) is not MessageEntry:
@@ -112,8 +112,7 @@ def _given(
                 if type(block) is ToolCall and _names_skill(block) and files_of(block).reads:
                     reads[block.id] = block.arguments["path"]
         elif isinstance(message, UserMessage):
-            skill = parse_sent_skill(text_of(message.content)) if _may_give(message) else None
-            if skill is not None:
+            for skill in parse_sent_skills(text_of(message.content)) if _may_give(message) else ():
                 yield _GivenSkill(
                     entry_id=entry.id, name=skill.name, location=skill.location, block=skill.block
                 )

@@ -74,7 +74,7 @@ class Hooks(LoopHooks):
         return words
 
     def expand(self, text: str) -> str:
-        """Expands `/skill:name` or `/template`; returns other text unchanged."""
+        """Expands `/skill:name` or `/template`, and adds the skills that `$name` names."""
         return text
 
     async def companions(self, words: PromptInput) -> Sequence[CustomMessage]:

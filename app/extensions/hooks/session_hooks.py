@@ -98,7 +98,8 @@ class ExtensionHooks(Hooks):
 
     def expand(self, text: str) -> str:
         bound = self._hooked.bound
-        return text if bound is None or not text.startswith("/") else bound.expand(text)
+        may_expand = text.startswith("/") or "$" in text
+        return text if bound is None or not may_expand else bound.expand(text)
 
     async def companions(self, words: PromptInput) -> Sequence[CustomMessage]:
         self._prompt_of_run, self._turn = None, 0

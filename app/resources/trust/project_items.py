@@ -15,6 +15,7 @@ import msgspec
 from app.resources.hook_files import HOOKS_KEY, project_hook_files, read_hook_file
 from app.resources.paths import Paths, folders_up_to
 from app.resources.server_files import project_server_files, read_servers, user_servers_file
+from app.resources.skills import SHARED_SKILL_FOLDERS
 from app.resources.text_files import read_text
 from app.resources.trust.content_fingerprint import (
     MAX_FINGERPRINT_FILES,
@@ -117,8 +118,9 @@ class _ItemCollector:
                 own: ProjectItemKind = "rules" if name == "rules" else "prompt"
                 yield self._item(own, self._project / name, f"the project's own {name}")
         for folder in folders_up_to(self._paths.cwd, self._top):
-            if _has_something(folder / ".agents" / "skills"):
-                yield self._item("prompt", folder / ".agents" / "skills", "the project's own skills")
+            for name in SHARED_SKILL_FOLDERS:
+                if _has_something(folder / name / "skills"):
+                    yield self._item("prompt", folder / name / "skills", "the project's own skills")
         yield from self._rules_of_others()
         yield from self._repository()
 

@@ -37,6 +37,7 @@ def _packages(name: str) -> Subcommand:
 SUBCOMMANDS: dict[str, Subcommand] = {
     "acp": _of("acp_command"),
     "auth": _of("auth_command"),
+    "batch": _of("batch_command"),
     "completions": _of("completions_command"),
     "doctor": _of("doctor_command"),
     "export": _of("export"),
@@ -57,6 +58,7 @@ SUBCOMMANDS: dict[str, Subcommand] = {
 HELP = {
     "acp": "[--login] [--log FILE]: serve an editor that speaks the Agent Client Protocol",
     "auth": "login|logout|check PROVIDER: keys and accounts",
+    "batch": "TASKS --out DIR [--models A,B] [--repeat N] [--dry-run] …: run many tasks, each in its own folder",
     "completions": "bash|zsh|fish: print the shell script that completes flags, models and sessions",
     "doctor": "[--json]: check terminal, programs, sandbox, network, credentials, servers and settings",
     "export": "SESSION [FILE]: write a session as HTML, Markdown or JSONL",

@@ -1,0 +1,205 @@
+"""The bayou process of one run: how it is started, what it does now, and how it is ended."""
+
+import asyncio
+import os
+import signal
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from app.batch.tasks import BatchError, Task
+from bayou.program import command
+from tools.running.programs import RunningProgram
+
+_CHUNK = 1 << 16
+_MAX_LINE = 4 << 20
+"""Longer lines are not looked at; what was used in the end is in `usage.json`."""
+_MAX_ERRORS = 8_192
+_STOP_SECONDS = 5.0
+"""After a request to end, until the process is killed."""
+_OVERTIME_SECONDS = 20.0
+"""Beyond its time limit, which bayou itself keeps to."""
+
+
+class AgentState(msgspec.Struct, frozen=True, kw_only=True):
+    """What an agent has used so far, and its latest line."""
+
+    turns: int = 0
+    tokens: int = 0
+    cost: float = 0.0
+    line: str = ""
+
+
+class _Message(msgspec.Struct, rename="camel"):
+    role: str = ""
+    usage: dict[str, Any] = {}
+    content: Any = None
+
+
+class _MessageEnd(msgspec.Struct):
+    message: _Message
+
+
+class _ToolStart(msgspec.Struct, rename="camel"):
+    tool_name: str
+    args: dict[str, Any] = {}
+
+
+class _Retry(msgspec.Struct, rename="camel"):
+    error_message: str = ""
+    delay_ms: float = 0
+
+
+class AgentProcess:
+    """One bayou that works on a task in a folder."""
+
+    def __init__(
+        self, task: Task, folder: Path, result: Path, options: tuple[str, ...], max_cost: float | None
+    ):
+        self._task = task
+        self._folder = folder
+        self._argv = (*command(), *_options(task, result, max_cost), *options)
+        self._program: RunningProgram | None = None
+        self._errors = bytearray()
+        self.state = AgentState()
+        self.is_over_time = False
+
+    async def run(self, changed: Callable[[], None]) -> int:
+        """Runs it to its end; returns the exit code, negative for a signal. A cancellation kills it. Raises
+        `BatchError`."""
+        limit = self._task.time_limit
+        try:
+            program = await RunningProgram.start(
+                self._argv, cwd=self._folder, env=dict(os.environ), is_fed=True, keeps_errors=True
+            )
+        except OSError as problem:
+            raise BatchError(f"bayou cannot be started: {problem.strerror}.") from None
+        self._program = program
+        async with program:
+            try:
+                async with asyncio.timeout(None if limit is None else limit + _OVERTIME_SECONDS):
+                    prompt = (self._task.prompt or "").encode("utf-8", "replace")
+                    await asyncio.gather(
+                        program.feed(prompt), self._read_events(program, changed), self._read_errors(program)
+                    )
+                    return await program.wait()
+            except TimeoutError:
+                self.is_over_time = True
+                program.kill()
+                return await program.wait()
+
+    async def stop(self) -> None:
+        """Asks it to end, which writes its result, and kills it if it does not."""
+        program = self._program
+        if program is None or program.exit_code is not None:
+            return
+        try:
+            os.kill(program.pid, signal.SIGTERM)
+        except ProcessLookupError:
+            return
+        try:
+            async with asyncio.timeout(_STOP_SECONDS):
+                await program.wait()
+        except TimeoutError:
+            program.kill()
+
+    @property
+    def last_error(self) -> str:
+        lines = self._errors.decode("utf-8", "replace").strip().splitlines()
+        return lines[-1].removeprefix("bayou: ") if lines else ""
+
+    @property
+    def errors(self) -> str:
+        return self._errors.decode("utf-8", "replace")
+
+    async def _read_errors(self, program: RunningProgram) -> None:
+        while data := await program.stderr.read(_CHUNK):
+            self._errors += data
+            del self._errors[:-_MAX_ERRORS]
+
+    async def _read_events(self, program: RunningProgram, changed: Callable[[], None]) -> None:
+        rest, is_skipping = bytearray(), False
+        while data := await program.stdout.read(_CHUNK):
+            *lines, tail = data.split(b"\n")
+            for line in lines:
+                rest += line
+                if not is_skipping and self._hear(bytes(rest)):
+                    changed()
+                rest.clear()
+                is_skipping = False
+            rest += tail
+            if len(rest) > _MAX_LINE:
+                is_skipping = True
+                rest.clear()
+
+    def _hear(self, line: bytes) -> bool:
+        """Takes in one event; returns whether it changed the state."""
+        kind = line[:40]
+        try:
+            if kind.startswith(b'{"type":"message_end"'):
+                return self._hear_answer(msgspec.json.decode(line, type=_MessageEnd).message)
+            if kind.startswith(b'{"type":"tool_execution_start"'):
+                self._set_line(_call_text(msgspec.json.decode(line, type=_ToolStart)))
+            elif kind.startswith(b'{"type":"auto_retry_start"'):
+                retry = msgspec.json.decode(line, type=_Retry)
+                self._set_line(f"{retry.error_message} Retrying in {retry.delay_ms / 1000:.0f} s.")
+            else:
+                return False
+        except msgspec.DecodeError:
+            return False
+        return True
+
+    def _hear_answer(self, message: _Message) -> bool:
+        if message.role != "assistant":
+            return False
+        used = message.usage
+        self.state = msgspec.structs.replace(
+            self.state,
+            turns=self.state.turns + 1,
+            tokens=self.state.tokens + token_count(used),
+            cost=self.state.cost + cost_of(used),
+        )
+        for block in message.content if isinstance(message.content, list) else ():
+            if isinstance(block, dict) and block.get("type") == "text" and str(block.get("text")).strip():
+                self._set_line(str(block["text"]).strip().splitlines()[-1])
+        return True
+
+    def _set_line(self, line: str) -> None:
+        self.state = msgspec.structs.replace(self.state, line=" ".join(line.split())[:500])
+
+
+def token_count(usage: Mapping[str, Any]) -> int:
+    count = usage.get("totalTokens")
+    return count if isinstance(count, int) else 0
+
+
+def cost_of(usage: Mapping[str, Any]) -> float:
+    cost = usage.get("cost")
+    total = cost.get("total") if isinstance(cost, dict) else None
+    return float(total) if isinstance(total, int | float) else 0.0
+
+
+def _options(task: Task, result: Path, max_cost: float | None) -> list[str]:
+    costs = [cost for cost in (task.max_cost, max_cost) if cost is not None]
+    values = {
+        "--model": task.model,
+        "--thinking": task.thinking,
+        "--tools": task.tools,
+        "--permissions": task.permissions,
+        "--max-turns": task.max_turns,
+        "--max-tokens": task.max_tokens,
+        "--max-cost": f"{min(costs):.9f}" if costs else None,
+        "--time-limit": task.time_limit and f"{task.time_limit:.3f}",
+    }
+    words = ["--mode", "json", "--result", str(result), "--session-dir", str(result / "session")]
+    for name, value in values.items():
+        if value is not None:
+            words += [name, str(value)]
+    return words
+
+
+def _call_text(call: _ToolStart) -> str:
+    first = next((str(value) for value in call.args.values() if isinstance(value, str) and value), "")
+    return f"{call.tool_name} {first}".strip()

@@ -1,0 +1,240 @@
+"""Carries out one run: its folder, `setup`, the agent, `check`, the patch, and the result that all of it makes."""
+
+import asyncio
+import hashlib
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from app.batch.agent_process import AgentProcess, AgentState, cost_of, token_count
+from app.batch.results import INTERRUPTED_REASON, Outcome, Result
+from app.batch.tasks import Run
+from app.batch.workspaces import RunFolder, Workspaces
+from app.exit_codes import BLOCKED, DONE, FAILED, LIMIT, MEANINGS, MISFIT, REFUSED
+from app.resources.text_files import write_text
+from app.values.user_errors import UserError
+
+StopReason = Literal["interrupted", "stopped", "budget"]
+_MAX_ANSWER = 4_000
+_ENDED_BY_ITSELF = frozenset((DONE, REFUSED, BLOCKED))
+"""Codes of an agent that has answered: where there is a check, it decides."""
+_STEP_SECONDS = 600.0
+
+
+class _Usage(msgspec.Struct, rename="camel"):
+    """`usage.json` of a run."""
+
+    turns: int = 0
+    model: str | None = None
+    usage: dict[str, Any] = {}
+
+
+class _End(msgspec.Struct, frozen=True):
+    """How a run ended."""
+
+    outcome: Outcome
+    reason: str = ""
+
+
+class RunInProgress:
+    """One run from its start to its result."""
+
+    def __init__(
+        self,
+        run: Run,
+        folder: Path,
+        workspaces: Workspaces,
+        *,
+        commit: str | None,
+        options: tuple[str, ...],
+        max_cost: float | None,
+        changed: Callable[["RunInProgress"], None],
+    ) -> None:
+        """`folder` is where its result is kept. `changed` is called when the agent's state has changed."""
+        self.run = run
+        self.folder = folder
+        self.started = time.monotonic()
+        self._began = datetime.now(UTC)
+        self._workspaces = workspaces
+        self._commit = commit
+        self._options = options
+        self._max_cost = max_cost
+        self._changed = changed
+        self._agent: AgentProcess | None = None
+        self._step_task: asyncio.Task[int | None] | None = None
+        self._agent_seconds = 0.0
+        self._exit_code: int | None = None
+        self._check_code: int | None = None
+        self.stopped_by: StopReason | None = None
+
+    @property
+    def state(self) -> AgentState:
+        return self._agent.state if self._agent is not None else AgentState(line="preparing")
+
+    async def stop(self, reason: StopReason) -> None:
+        """Ends the agent or the command that runs; a later step is not begun."""
+        self.stopped_by = self.stopped_by or reason
+        if self._step_task is not None:
+            self._step_task.cancel()
+        if self._agent is not None:
+            await self._agent.stop()
+
+    async def carry_out(self) -> Result:
+        """Returns the result; every failure is one."""
+        workspace: RunFolder | None = None
+        try:
+            workspace = await self._workspaces.make(self.run, self._commit)
+            end = await self._steps(workspace)
+        except UserError as problem:
+            end = _End("error", str(problem))
+        except OSError as problem:
+            end = _End("error", f"{problem.filename or self.folder}: {problem.strerror}")
+        finally:
+            if workspace is not None:
+                await workspace.remove()
+        if self.stopped_by == "budget":
+            end = _End("limit", "the budget of the batch is spent")
+        elif self.stopped_by is not None:
+            end = _End("cancelled", INTERRUPTED_REASON if self.stopped_by == "interrupted" else "stopped")
+        return self._result(end)
+
+    async def _steps(self, workspace: RunFolder) -> _End:
+        task = self.run.task
+        if self.stopped_by is not None:
+            return _End("cancelled")
+        if task.setup is not None:
+            code = await self._step("setup", task.setup, workspace, task.setup_limit)
+            if self.stopped_by is not None:
+                return _End("cancelled")
+            if code is None:
+                return _End("timeout", "setup took too long")
+            if code:
+                return _End("error", f"setup ended with {code}: see setup.log")
+            workspace = await workspace.after_setup()
+        end = await self._run_agent(workspace)
+        await self._keep_patch(workspace)
+        if task.check is None or self._exit_code not in _ENDED_BY_ITSELF or self.stopped_by is not None:
+            return end
+        self._check_code = await self._step("check", task.check, workspace, task.check_limit)
+        if self._check_code is None:
+            return _End("timeout", "check took too long")
+        return _End("failed", f"check ended with {self._check_code}") if self._check_code else _End("passed")
+
+    async def _step(self, name: str, command: str, workspace: RunFolder, seconds: float | None) -> int | None:
+        """Returns the exit code; None: its time was over, or the run was stopped."""
+        # Imported here because most batches have no commands, and these need the tools.
+        from app.batch.step_commands import run_step  # noqa: PLC0415
+
+        self._step_task = asyncio.ensure_future(
+            run_step(
+                command,
+                workspace.path,
+                seconds=seconds or _STEP_SECONDS,
+                log=self.folder / f"{name}.log",
+                # What the agent wrote runs in the check, so it is confined like the agent.
+                confined_by=self.run.task.permissions if name == "check" else None,
+            )
+        )
+        try:
+            return await self._step_task
+        except asyncio.CancelledError:
+            if self.stopped_by is None:
+                raise
+            return None
+        finally:
+            self._step_task = None
+
+    async def _run_agent(self, workspace: RunFolder) -> _End:
+        task = self.run.task
+        agent = self._agent = AgentProcess(
+            task, workspace.path, self.folder.resolve(), self._options, self._max_cost
+        )
+        began = time.monotonic()
+        self._exit_code = await agent.run(lambda: self._changed(self))
+        self._agent_seconds = time.monotonic() - began
+        if agent.errors:
+            write_text(self.folder / "errors.txt", agent.errors)
+        told = agent.last_error
+        if agent.is_over_time:
+            return _End("timeout", f"it did not end within its limit of {task.time_limit:g} seconds")
+        match self._exit_code:
+            case 0:
+                return _End("passed")
+            case code if code == LIMIT:
+                is_time = task.time_limit is not None and self._agent_seconds >= task.time_limit
+                return _End("timeout" if is_time else "limit", told)
+            case code if code in (FAILED, REFUSED, MISFIT, BLOCKED):
+                return _End("failed", told or MEANINGS[code])
+            case code if code < 0:
+                return _End("error", f"bayou was ended by signal {-code}")
+            case code:
+                return _End("error", told or f"bayou ended with {code}")
+
+    async def _keep_patch(self, workspace: RunFolder) -> None:
+        patch = await workspace.patch()
+        (self.folder / "changes.patch").unlink(
+            missing_ok=True
+        )  # the session's, which lacks what commands did
+        if patch:
+            write_text(self.folder / "changes.patch", patch)
+
+    def _result(self, end: _End) -> Result:
+        run, task, state = self.run, self.run.task, self.state
+        used = _decoded_usage(self.folder / "usage.json")
+        place = f"runs/{self.folder.name}"
+        session = _session_file(self.folder)
+        return Result(
+            id=task.id,
+            key=run.key,
+            hash=run.hash,
+            number=run.number,
+            model=used.model or task.model,
+            asked_model=task.model,
+            thinking=task.thinking,
+            permissions=task.permissions,
+            label=task.label,
+            prompt=hashlib.sha256((task.prompt or "").encode("utf-8", "replace")).hexdigest()[:12],
+            commit=self._commit,
+            outcome=end.outcome,
+            reason=end.reason,
+            exit_code=self._exit_code if self._exit_code is None or self._exit_code >= 0 else None,
+            check_code=self._check_code,
+            patch=f"{place}/changes.patch" if (self.folder / "changes.patch").exists() else None,
+            session=f"{place}/{session}" if session else None,
+            folder=place,
+            answer=_answer(self.folder / "answer.md"),
+            turns=used.turns or state.turns,
+            usage=used.usage,
+            cost=cost_of(used.usage) if used.usage else state.cost,
+            tokens=token_count(used.usage) if used.usage else state.tokens,
+            started=self._began.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+            seconds=round(time.monotonic() - self.started, 3),
+            agent_seconds=round(self._agent_seconds, 3),
+        )
+
+
+def _decoded_usage(file: Path) -> _Usage:
+    try:
+        return msgspec.json.decode(file.read_bytes(), type=_Usage)
+    except (OSError, msgspec.MsgspecError):
+        return _Usage()  # it was killed before it could write
+
+
+def _session_file(folder: Path) -> str:
+    """Returns the name of the run's session; the live one where the run could not write its result."""
+    if (folder / "session.jsonl").exists():
+        return "session.jsonl"
+    found = sorted((folder / "session").rglob("*.jsonl"))
+    return str(found[0].relative_to(folder)) if found else ""
+
+
+def _answer(file: Path) -> str:
+    try:
+        text = file.read_text("utf-8", "replace").strip()
+    except OSError:
+        return ""
+    return text if len(text) <= _MAX_ANSWER else f"{text[:_MAX_ANSWER]}…"

@@ -1,0 +1,143 @@
+"""The git that a batch runs by itself, disarmed: repositories are copied once, cloned for each run and compared.
+
+A person's repository is only read. Clones share no refs, index or configuration with it or with each other."""
+
+import asyncio
+import hashlib
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from app.batch.tasks import BatchError
+from tools.git.command import GitCommand, git_command
+from tools.git.config import Configuration
+
+_GIT_SECONDS = 600.0
+_LOCAL = ("-c", "protocol.file.allow=always")
+_MAX_PATCH_BYTES = 64 << 20
+_DIFF = (
+    *("diff", "--cached", "--binary", "--no-ext-diff", "--no-textconv", "--no-color", "--no-renames"),
+    *("--src-prefix=a/", "--dst-prefix=b/"),
+)
+
+
+class GitFailed(BatchError):
+    """A git command failed."""
+
+
+class Git(msgspec.Struct, frozen=True):
+    """Runs git commands of the batch."""
+
+    home: Path
+
+    async def ask(self, folder: Path, *words: str, env: Mapping[str, str] | None = None) -> str:
+        """Returns the output. Raises `GitFailed`."""
+        command = self._command(folder, words, env or {})
+        try:
+            code, told = await command.ask(_GIT_SECONDS)
+        except TimeoutError:
+            raise GitFailed(f"git {_verb(words)} in {folder} took longer than {_GIT_SECONDS:g} s.") from None
+        except OSError as problem:
+            raise GitFailed(f"git cannot be started: {problem.strerror}.") from None
+        if code:
+            raise GitFailed(f"git {_verb(words)} in {folder} ended with {code}.")
+        if len(told) > _MAX_PATCH_BYTES:
+            raise GitFailed(f"git {_verb(words)} in {folder} printed more than {_MAX_PATCH_BYTES >> 20} MB.")
+        return told.decode("utf-8", "surrogateescape")
+
+    def _command(self, folder: Path, words: tuple[str, ...], env: Mapping[str, str]) -> GitCommand:
+        command = git_command(folder, *words, repository=Configuration(), home=self.home)
+        if command is None:
+            raise GitFailed("git is not installed. Install it: patches are made with it.")
+        return msgspec.structs.replace(command, environment={**command.environment, **env})
+
+    async def resolve(self, repository: Path, revision: str) -> str | None:
+        """Returns the commit of a revision; None if there is none."""
+        words = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
+        try:
+            return (await self.ask(repository, *words)).strip()
+        except GitFailed:
+            return None
+
+    async def has_changes(self, repository: Path) -> bool:
+        """Whether files differ from the last commit, or are new."""
+        return bool(await self.ask(repository, "status", "--porcelain", "-z", "--untracked-files=normal"))
+
+
+class Baseline(msgspec.Struct, frozen=True, kw_only=True):
+    """What a run's folder was before it: a tree or a commit of a store, with an index of its own."""
+
+    git: Git
+    store: Path
+    """A bare repository of the batch, whose configuration no run can change."""
+    index: Path
+    tree: str
+
+    @classmethod
+    async def of_folder(cls, git: Git, store: Path, index: Path, folder: Path) -> "Baseline":
+        """Records all files of the folder that git would not ignore."""
+        return await cls(git=git, store=store, index=index, tree="").renewed(folder)
+
+    async def renewed(self, folder: Path) -> "Baseline":
+        """Returns what the folder is now."""
+        await self._ask(folder, "add", "--all")
+        tree = (await self._ask(folder, "write-tree")).strip()
+        return msgspec.structs.replace(self, tree=tree)
+
+    async def patch(self, folder: Path) -> str:
+        """Returns what has changed since, new files too, as `git apply` reads it."""
+        await self._ask(folder, "add", "--all")
+        return await self._ask(folder, *_DIFF, self.tree)
+
+    async def _ask(self, folder: Path, *words: str) -> str:
+        places = (f"--git-dir={self.store}", f"--work-tree={folder}", "-c", "core.bare=false")
+        return await self.git.ask(folder, *places, *words, env={"GIT_INDEX_FILE": str(self.index)})
+
+
+class RepositoryCopies:
+    """One bare copy of each repository, made when its first run begins."""
+
+    def __init__(self, git: Git, folder: Path) -> None:
+        self._git = git
+        self._folder = folder
+        self._made: dict[str, asyncio.Task[Path]] = {}
+
+    async def of(self, repository: Path) -> Path:
+        name = hashlib.sha256(os.fsencode(repository)).hexdigest()[:16]
+        if name not in self._made:
+            self._made[name] = asyncio.ensure_future(self._make(repository, self._folder / f"{name}.git"))
+        return await asyncio.shield(self._made[name])
+
+    async def empty(self) -> Path:
+        """Returns a store for folders that are no repositories."""
+        if "" not in self._made:
+            self._made[""] = asyncio.ensure_future(self._make_empty(self._folder / "folders.git"))
+        return await asyncio.shield(self._made[""])
+
+    async def _make(self, repository: Path, place: Path) -> Path:
+        await asyncio.to_thread(place.parent.mkdir, parents=True, exist_ok=True)
+        words = ("clone", "--quiet", "--bare", "--no-hardlinks", "--", str(repository), str(place))
+        await self._git.ask(place.parent, *_LOCAL, *words, env={"GIT_ALLOW_PROTOCOL": "file"})
+        return place
+
+    async def _make_empty(self, place: Path) -> Path:
+        await asyncio.to_thread(place.parent.mkdir, parents=True, exist_ok=True)
+        await self._git.ask(place.parent, "init", "--quiet", "--bare", str(place))
+        return place
+
+    async def check_out(self, repository: Path, commit: str, folder: Path, index: Path) -> Baseline:
+        """Makes `folder` a clone at that commit, on no branch and without a remote."""
+        store = await self.of(repository)
+        clone = ("clone", "--quiet", "--no-checkout", "--no-tags", "--", str(store), str(folder))
+        await self._git.ask(folder.parent, *_LOCAL, *clone, env={"GIT_ALLOW_PROTOCOL": "file"})
+        await self._git.ask(folder, "checkout", "--quiet", "--detach", commit)
+        await self._git.ask(folder, "remote", "remove", "origin")
+        await asyncio.to_thread(shutil.copyfile, folder / ".git" / "index", index)
+        return Baseline(git=self._git, store=store, index=index, tree=commit)
+
+
+def _verb(words: tuple[str, ...]) -> str:
+    return next((word for word in words if not word.startswith("-") and "=" not in word), "")

@@ -1,0 +1,215 @@
+"""The folder of a batch: what it is of, its results as lines that survive a crash, and the lock of the one that
+writes."""
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
+
+from app.batch.tasks import BatchError, Run
+from app.resources.text_files import write_text
+
+if TYPE_CHECKING:
+    from filelock import BaseFileLock
+
+Outcome = Literal["passed", "failed", "limit", "error", "timeout", "cancelled"]
+OUTCOMES: tuple[Outcome, ...] = ("passed", "failed", "limit", "error", "timeout", "cancelled")
+INTERRUPTED_REASON = "interrupted"
+"""The reason of runs that the end of the batch cancelled: the same command runs them again."""
+
+
+class Result(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
+    """One line of `results.jsonl`. Paths are relative to the batch's folder."""
+
+    id: str
+    key: str
+    hash: str
+    number: int = 1
+    model: str | None = None
+    """The model that answered; the one that was asked for if none did."""
+    asked_model: str | None = None
+    thinking: str | None = None
+    permissions: str | None = None
+    label: str | None = None
+    prompt: str = ""
+    """A short hash of the prompt."""
+    commit: str | None = None
+    outcome: Outcome
+    reason: str = ""
+    """Why it did not pass."""
+    exit_code: int | None = None
+    """bayou's; None if it did not start or was killed."""
+    check_code: int | None = None
+    patch: str | None = None
+    session: str | None = None
+    folder: str = ""
+    answer: str = ""
+    turns: int = 0
+    usage: dict[str, Any] = {}
+    cost: float = 0.0
+    tokens: int = 0
+    started: str = ""
+    seconds: float = 0.0
+    """The whole of it: preparing, agent and check."""
+    agent_seconds: float = 0.0
+
+
+class Manifest(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """`batch.json`: which batch the folder belongs to."""
+
+    tasks: str
+    version: int = 1
+    work: str = ""
+    """The temporary folder of the last run of the batch."""
+    commits: dict[str, str] = {}
+    """The commit of each repository and revision at the first start, which later starts keep to."""
+
+
+class BatchFolder:
+    """The folder of one batch, held by one process at a time."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder
+        self._lock: BaseFileLock | None = None
+        self._results = -1
+
+    @property
+    def manifest_file(self) -> Path:
+        return self.path / "batch.json"
+
+    @property
+    def results_file(self) -> Path:
+        return self.path / "results.jsonl"
+
+    def claim(self, tasks: Path) -> Manifest:
+        """Makes or continues the folder. Raises `BatchError` for a folder of something else."""
+        manifest = self._belonging(tasks)
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+        except OSError as problem:
+            raise BatchError(
+                f"--out {self.path}: {problem.strerror}. Name a folder that can be written."
+            ) from None
+        self._take_lock()
+        if manifest is None:
+            manifest = Manifest(tasks=str(tasks))
+            self.save(manifest)
+        return manifest
+
+    def save(self, manifest: Manifest) -> None:
+        write_text(self.manifest_file, msgspec.json.format(msgspec.json.encode(manifest)).decode() + "\n")
+
+    def results(self) -> list[Result]:
+        """Returns all results in the order in which they came. Raises `BatchError`."""
+        return read_results(self.path)
+
+    def append(self, result: Result) -> None:
+        """Writes a line that is on the disk when this returns. Raises `BatchError` with the file as it was."""
+        try:
+            if self._results < 0:
+                self._results = _open_for_lines(self.results_file)
+            _append_line(self._results, msgspec.json.encode(result) + b"\n")
+        except OSError as problem:
+            raise BatchError(
+                f"{self.results_file}: the result of {result.key} cannot be written: {problem.strerror}. "
+                "Make room and run the same command again."
+            ) from None
+
+    def run_folder(self, run: Run) -> Path:
+        """Makes a new folder for a run; those of earlier attempts stay."""
+        above = self.path / "runs"
+        for attempt in range(1, 100_000):
+            folder = above / (run.name if attempt == 1 else f"{run.name}-{attempt}")
+            try:
+                folder.mkdir(parents=True)
+            except FileExistsError:
+                continue
+            return folder
+        raise BatchError(f"{above}: there are too many attempts of {run.key}. Remove the old ones.")
+
+    def close(self) -> None:
+        if self._results >= 0:
+            os.close(self._results)
+            self._results = -1
+        if self._lock is not None:
+            self._lock.release()
+
+    def _belonging(self, tasks: Path) -> Manifest | None:
+        if not self.path.exists():
+            return None
+        try:
+            manifest = msgspec.json.decode(self.manifest_file.read_bytes(), type=Manifest)
+        except FileNotFoundError:
+            others = [one for one in self.path.iterdir() if one != tasks and one.name != ".lock"]
+            if others:
+                raise BatchError(
+                    f"--out {self.path}: there are other files in it, such as {others[0].name}. Name a new folder."
+                ) from None
+            return None
+        except NotADirectoryError:
+            raise BatchError(f"--out {self.path}: this is a file. Name a folder.") from None
+        except (OSError, msgspec.MsgspecError) as problem:
+            raise BatchError(f"{self.manifest_file}: {problem}. Name another folder with --out.") from None
+        if manifest.tasks != str(tasks):
+            raise BatchError(
+                f"--out {self.path}: it has the results of another batch, {manifest.tasks}. Name another folder."
+            )
+        return manifest
+
+    def _take_lock(self) -> None:
+        import filelock  # noqa: PLC0415  (a dry run takes none)
+
+        lock = filelock.FileLock(self.path / ".lock", timeout=0)
+        try:
+            lock.acquire()
+        except filelock.Timeout:
+            raise BatchError(
+                f"--out {self.path}: another bayou runs this batch. Wait for its end, or interrupt it."
+            ) from None
+        except OSError as problem:
+            raise BatchError(
+                f"--out {self.path}: {problem.strerror}. Name a folder that can be written."
+            ) from None
+        self._lock = lock
+
+
+def read_results(folder: Path) -> list[Result]:
+    """Returns the results of a batch; a last line that a crash cut off is none. Raises `BatchError`."""
+    file = folder / "results.jsonl"
+    try:
+        data = file.read_bytes()
+    except FileNotFoundError:
+        return []
+    except OSError as problem:
+        raise BatchError(f"{file} cannot be read: {problem.strerror}.") from None
+    decoder, found = msgspec.json.Decoder(Result), list[Result]()
+    *lines, _ = data.split(b"\n")
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            found.append(decoder.decode(line))
+        except msgspec.DecodeError as problem:
+            raise BatchError(f"{file}, line {number}: {problem}. Remove or correct this line.") from None
+    return found
+
+
+def _open_for_lines(file: Path) -> int:
+    """Opens a file for appending lines, without the line that a crash has cut off."""
+    descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
+    data = file.read_bytes()
+    os.ftruncate(descriptor, data.rfind(b"\n") + 1)
+    return descriptor
+
+
+def _append_line(descriptor: int, line: bytes) -> None:
+    before = os.fstat(descriptor).st_size
+    try:
+        written = 0
+        while written < len(line):
+            written += os.write(descriptor, line[written:])
+        os.fsync(descriptor)
+    except OSError:
+        os.ftruncate(descriptor, before)
+        raise

@@ -1,0 +1,132 @@
+"""The folder that a run works in: a clone at a commit or a copy of a folder, among temporary files."""
+
+import asyncio
+import shutil
+import tempfile
+from pathlib import Path
+
+import msgspec
+
+from app.batch.repositories import Baseline, Git, GitFailed, RepositoryCopies
+from app.batch.tasks import BatchError, Run, Task
+from tools.files.presence import is_dir
+
+_PREFIX = "bayou-batch-"
+
+
+class RunFolder(msgspec.Struct, frozen=True, kw_only=True):
+    """A folder that one run works in."""
+
+    path: Path
+    above: Path
+    """What is removed after the run."""
+    baseline: Baseline
+
+    async def after_setup(self) -> "RunFolder":
+        """Returns the folder with what it is now as that which patches are against."""
+        return msgspec.structs.replace(self, baseline=await self.baseline.renewed(self.path))
+
+    async def patch(self) -> str:
+        return await self.baseline.patch(self.path)
+
+    async def remove(self) -> None:
+        await asyncio.to_thread(_remove, self.above)
+
+
+class Workspaces:
+    """Makes the folders of runs, in one temporary folder of the batch."""
+
+    def __init__(self, home: Path, above: Path | None) -> None:
+        """`above`: where the temporary folder is made. Raises `BatchError`."""
+        try:
+            if above is not None:
+                above.mkdir(parents=True, exist_ok=True)
+            self.root = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=above)).resolve()
+        except OSError as problem:
+            raise BatchError(f"{above}: {problem.strerror}. Name another folder with --work.") from None
+        self._git = Git(home)
+        self._copies = RepositoryCopies(self._git, self.root / "repositories")
+
+    async def make(self, run: Run, commit: str | None) -> RunFolder:
+        """Raises `BatchError`."""
+        task = run.task
+        source = Path(task.repo or task.folder or "")
+        above = self.root / run.name
+        folder, index = above / source.name, above / "index"
+        try:
+            above.mkdir()
+            if task.repo is not None and commit is not None:
+                baseline = await self._copies.check_out(source, commit, folder, index)
+            else:
+                await asyncio.to_thread(shutil.copytree, source, folder, symlinks=True)
+                store = await self._copies.empty()
+                baseline = await Baseline.of_folder(self._git, store, index, folder)
+        except (OSError, shutil.Error) as problem:
+            await asyncio.to_thread(_remove, above)
+            raise BatchError(f"The folder of the run cannot be made: {_told(problem)}.") from None
+        except BaseException:
+            await asyncio.to_thread(_remove, above)
+            raise
+        return RunFolder(path=folder, above=above, baseline=baseline)
+
+    def close(self) -> None:
+        _remove(self.root)
+
+
+def remove_left_over(work: str) -> None:
+    """Removes the temporary folder that a killed batch left behind."""
+    if work and Path(work).name.startswith(_PREFIX):
+        _remove(Path(work))
+
+
+async def find_commits(runs: tuple[Run, ...], known: dict[str, str], home: Path) -> dict[str, str]:
+    """Returns the commit of each repository and revision, by `commit_key`. Raises `BatchError` for a missing one."""
+    git, found = Git(home), dict(known)
+    for run in runs:
+        task = run.task
+        if task.repo is None or (key := commit_key(task)) in found:
+            continue
+        found[key] = await _commit(git, task)
+    return found
+
+
+def commit_key(task: Task) -> str:
+    return f"{task.repo} {task.rev or 'HEAD'}"
+
+
+async def _commit(git: Git, task: Task) -> str:
+    repository = Path(task.repo or "")
+    if not is_dir(repository / ".git") and await git.resolve(repository, "HEAD") is None:
+        raise BatchError(
+            f"Task {task.id}: {repository} is not the top of a git repository with a commit. "
+            "Name one, or use folder, which copies the files."
+        )
+    commit = await git.resolve(repository, task.rev or "HEAD")
+    if commit is None:
+        raise BatchError(
+            f"Task {task.id}: {repository} has no revision {task.rev or 'HEAD'}. Fetch or correct it."
+        )
+    if task.rev is None:
+        try:
+            is_dirty = await git.has_changes(repository)
+        except GitFailed:
+            is_dirty = False  # a bare repository has no files that could differ
+        if is_dirty:
+            raise BatchError(
+                f"Task {task.id}: {repository} has changes that are not committed, which its runs would not have. "
+                "Commit them, name a revision (rev: HEAD), or use folder, which copies the files as they are."
+            )
+    return commit
+
+
+def _remove(folder: Path) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _told(problem: OSError | shutil.Error) -> str:
+    if isinstance(problem, shutil.Error):
+        failures = problem.args[0]
+        source, _, why = failures[0]
+        return f"{source}: {why}"
+    place = f"{problem.filename}: " if problem.filename else ""
+    return f"{place}{problem.strerror}"

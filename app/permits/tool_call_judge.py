@@ -2,7 +2,7 @@
 
 import itertools
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -20,8 +20,10 @@ from tools.effects import Effects, Program
 from tools.patterns import late
 
 _QUOTED = late(r"""(["'])(?P<path>[~/.\w][^"'\n]{1,400})\1""")
-_MAX_QUOTED_PATHS = 500
-"""Quoted texts of a cell that are looked at as paths."""
+_HOMES = ("~", "$HOME", "${HOME}")
+_MAX_NAMED_PATHS = 500
+"""Quoted texts of a cell, or texts in arguments, that are looked at as paths."""
+_MAX_PATH_CHARS = 4096
 
 
 class CallRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,7 +33,7 @@ class CallRequest(msgspec.Struct, frozen=True, kw_only=True):
     """The tool's name in rules."""
     effects: Effects
     arguments: Mapping[str, Any] = {}
-    """The arguments, shown in the question about a tool that may do anything."""
+    """Shown in the question about a tool that may do anything; its texts are looked at as paths."""
     claim: str = ""
     """The tool's own description, shown in the same question."""
 
@@ -42,9 +44,11 @@ def judge_call(request: CallRequest, place: CommandPlace) -> Judgement:
     parts: list[CallPart] = []
     if effects.runs is not None:
         parts += _run(effects.runs, place)
+    ground = PathEffects(place, ShellScope(folders=(place.folder,)))
     if effects.opaque:
         parts.append(_unknown(request))
-    ground = PathEffects(place, ShellScope(folders=(place.folder,)))
+    if effects.opaque or effects.server:
+        parts += _named_secrets(request, ground)
     touched = dict.fromkeys((*effects.reads, *effects.writes))
     parts += [_path_part(request.tool, path, effects, ground) for path in touched]
     parts += [
@@ -74,12 +78,49 @@ def _run(program: Program, place: CommandPlace) -> Iterable[CallPart]:
 def _code(program: Program, place: CommandPlace) -> CallPart:
     """Judges a code cell: it can do anything, and only the paths in its string literals are visible."""
     ground = PathEffects(place, ShellScope(folders=(place.folder,)))
-    named = [found["path"] for found in itertools.islice(_QUOTED.finditer(program.code), _MAX_QUOTED_PATHS)]
-    secret = next(
-        (one for path in named if (one := ground.read(literal_text(path))).risk == "forbidden"), None
-    )
+    named = [found["path"] for found in itertools.islice(_QUOTED.finditer(program.code), _MAX_NAMED_PATHS)]
+    secret = next((one for path in named if (one := _read(path, ground)).risk == "forbidden"), None)
     found = secret or contained("runs Python, which can do what a command can")
     return CallPart(text=program.code.strip(), risk=found.risk, why=found.why, words=(), kind="code")
+
+
+def _read(text: str, ground: PathEffects) -> Finding:
+    """Judges reading the path that a text may be; its reader may understand `~`, `$HOME` and `file://`."""
+    text = text.strip().removeprefix("file://")
+    start, _, rest = text.partition("/")
+    return ground.read(literal_text(f"{ground.place.home}/{rest}" if start in _HOMES else text))
+
+
+def _named_secrets(request: CallRequest, ground: PathEffects) -> Iterable[CallPart]:
+    """Judges the texts in the arguments of a tool that does not tell its files: one that is the path of a
+    secret file is judged as reading that file."""
+    for text in itertools.islice(_texts(request.arguments), _MAX_NAMED_PATHS):
+        if not text.strip() or len(text) > _MAX_PATH_CHARS or "\n" in text:
+            continue
+        found = _read(text, ground)
+        if found.risk == "forbidden":
+            yield CallPart(
+                text=f"{request.tool} {text}",
+                risk=found.risk,
+                why=found.why,
+                words=(request.tool, text),
+                kind="file",
+                path=text,
+                needs_sandbox=False,
+            )
+
+
+def _texts(arguments: Mapping[str, Any]) -> Iterator[str]:
+    """Yields all texts in arguments, names too, at any depth."""
+    waiting: list[Any] = [arguments]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, Mapping):
+            waiting += [one for pair in value.items() for one in pair]
+        elif isinstance(value, list | tuple):
+            waiting += value
 
 
 def _path_part(tool: str, path: str, effects: Effects, ground: PathEffects) -> CallPart:

@@ -42,6 +42,27 @@ async def test_an_approval_shows_the_whole_command_and_its_answers_count(tmp_pat
         assert not (tmp_path / "folder").exists()
 
 
+async def test_a_yes_right_behind_a_switch_to_read_only_lets_nothing_run(tmp_path: Path) -> None:
+    """The question of before the switch is judged by the mode of now, although the answer came with it."""
+    async with bayou("--permissions", "ask") as client:
+        await client.initialize()
+        session = await client.new(tmp_path)
+        switching: list[asyncio.Future[Any]] = []
+
+        async def switch_and_allow(method: str, parameters: Mapping[str, Any]) -> Any:
+            switch = client.call("session/set_mode", sessionId=session, modeId="read-only")
+            switching.append(asyncio.ensure_future(switch))
+            await asyncio.sleep(0)  # it is written first
+            return await choosing("Allow once")(method, parameters)
+
+        client.answer = switch_and_allow
+        await client.prompt(session, "run touch new-file")
+        await asyncio.gather(*switching)
+        assert len(client.asked) == 1
+        assert client.of("tool_call_update")[-1]["status"] == "failed"
+        assert not (tmp_path / "new-file").exists()
+
+
 async def test_a_change_is_shown_as_its_diff(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("one\n")
     async with bayou("--permissions", "ask", answer=choosing("Allow once")) as client:

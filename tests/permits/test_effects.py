@@ -115,6 +115,33 @@ async def test_a_tool_that_declares_nothing_may_do_anything(tmp_path: Path, mode
     assert "a tool that may do anything" in said and "plain" not in said
 
 
+@pytest.mark.parametrize(
+    "path", [".env", "sub/../.env", "$HOME/.ssh/id_rsa", "file:///home/me/project/.env", "link"]
+)
+async def test_a_tool_that_declares_nothing_is_stopped_when_any_argument_names_a_secret(
+    tmp_path: Path, path: str
+) -> None:
+    """Also in `full`, and where a rule lets the tool run."""
+    arguments = {"path": "a.txt", "more": {"files": [{"where": path}]}}
+    harness = gated_session(tmp_path, call("stat", **arguments), say("ok"), asks="nobody", mode="full")
+    ran: list[str] = []
+
+    async def run(arguments: Any, context: ToolContext) -> ToolResult:
+        ran.append("stat")
+        return text_result("done")
+
+    harness.session.tools.register(
+        msgspec.structs.replace(stat_tool(), run=run, arguments=None), owner="test"
+    )
+    harness.session.permissions.rules.allow("tool: stat")
+    (harness.session.cwd / ".env").write_text(f"PASSWORD={SECRET}\n")
+    (harness.session.cwd / "link").symlink_to(".env")
+    await harness.prompt("go")
+    (result,) = results(harness)
+    await harness.session.close()
+    assert not ran and "Needs approval" in result
+
+
 async def test_a_call_whose_effects_cannot_be_told_does_not_run(tmp_path: Path) -> None:
     def broken(arguments: Any, context: Any) -> Effects:
         raise LookupError("no table")

@@ -91,6 +91,27 @@ def test_a_bare_escape_is_in_doubt_where_the_terminal_told_chords_before(tmp_pat
         assert not made.exists()
 
 
+@pytest.mark.parametrize(
+    ("sent", "answer"),
+    [
+        ("\x1b[27u", "y"),
+        ("\x1b[27;1:1u\x1b[27;1:3u", "\r"),
+        ("\x1b[27;1:1u\x1b[27;1:3u", "\x1b[200~y\x1b[201~"),
+    ],
+)
+def test_an_escape_as_a_sequence_stops_and_what_follows_it_answers_nothing(
+    tmp_path: Path, sent: str, answer: str
+) -> None:
+    """With the kind of event too, which a terminal sends when another program left it in that mode."""
+    with terminal(tmp_path, *ASKS, keyboard=KITTY) as shown:
+        made = asked(shown, tmp_path)
+        shown.press(sent + answer)
+        shown.until(lambda: "Run this command?" not in shown.screen)
+        shown.press("\x15run touch ashore\r")
+        shown.until("Run this command?")
+        assert not made.exists()
+
+
 def test_a_chord_before_the_question_listens_is_a_stop_too(tmp_path: Path) -> None:
     with terminal(tmp_path, *ASKS) as shown:
         shown.until("Ask anything")
@@ -113,6 +134,42 @@ def test_focus_on_the_question_is_no_stop(tmp_path: Path) -> None:
         rest(shown, REPEAT_SECONDS)
         shown.press("y")
         shown.until(made.exists)
+
+
+def test_escape_and_a_letter_in_the_list_of_rules_leave_it(tmp_path: Path) -> None:
+    """The Enter behind them would choose the first rule."""
+    with terminal(tmp_path, *ASKS) as shown:
+        made = asked(shown, tmp_path)
+        shown.press("a")
+        shown.until("esc back")
+        rest(shown, MIN_QUIET_SECONDS + 0.2)
+        shown.press("\x1by\r")
+        shown.until(lambda: "esc back" not in shown.screen)
+        rest(shown, 0.3)
+        assert not made.exists() and "Run this command?" in shown.screen
+
+
+def test_a_key_without_a_character_chooses_no_rule_of_the_list(tmp_path: Path) -> None:
+    with terminal(tmp_path, *ASKS) as shown:
+        made = asked(shown, tmp_path)
+        shown.press("a")
+        shown.until("esc back")
+        rest(shown, MIN_QUIET_SECONDS + 0.2)
+        for sent in ("\x1b[D", "\x1bOP", "\t"):
+            shown.press(sent)
+            rest(shown, 0.3)
+        assert not made.exists() and "Run this command?" in shown.screen
+
+
+def test_a_yes_right_behind_a_switch_to_read_only_lets_nothing_run(tmp_path: Path) -> None:
+    with terminal(tmp_path, *ASKS) as shown:
+        made = asked(shown, tmp_path)
+        shown.press("/permissions read-only")
+        rest(shown, 0.3)
+        shown.press("\ry\x1b[97;3u")
+        shown.until(lambda: "Run this command?" not in shown.screen)
+        shown.until("read-only")
+        assert not made.exists()
 
 
 @pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed")

@@ -103,6 +103,25 @@ def test_alt_is_a_key_in_terminals_that_send_an_escape_before_the_letter(sent: b
     assert not event.is_printable
 
 
+@pytest.mark.parametrize(
+    ("sent", "keys"),
+    [
+        (b"\x1b[27;1:1u", ["escape"]),
+        (b"\x1b[27;1:1u\x1b[27;1:3u", ["escape"]),
+        (b"\x1b[97;3:1u\x1b[97;3:2u", ["alt+a", "alt+a"]),
+        (b"\x1b[19;1:1~", ["f8"]),
+        (b"\x1b[1;5:1C", ["ctrl+right"]),
+    ],
+)
+@pytest.mark.parametrize("cut", [3, 5, 7, 99])
+def test_a_press_with_its_kind_of_event_is_the_key_and_a_release_is_none(
+    sent: bytes, keys: list[str], cut: int
+) -> None:
+    parser, reader = KeyParser(), InputReader()
+    found = [one for piece in (sent[:cut], sent[cut:]) for one in parser.feed(reader.read(piece))]
+    assert [event.key for event in found if isinstance(event, events.Key)] == keys
+
+
 def test_what_begins_with_an_escape_and_is_no_key_stays_as_it_is() -> None:
     for sent in (
         b"\x1b]11;rgb:00/00/00\x1b\\",

@@ -304,6 +304,10 @@ class ApprovalBar(Widget, can_focus=False):
         if character == _DETAILS:
             self.post_message(self.DetailsRequested())
             return
+        if (
+            not character
+        ):  # a key without a character, such as Alt with a letter: an answer may have no letter either
+            return
         letter = "y" if character in _MAC_OPTION else character
         for index, answer in enumerate(self.answers):
             if letter in (answer.letter, str(index + 1)):
@@ -393,7 +397,7 @@ class ApprovalBar(Widget, can_focus=False):
             return
         event.stop()
         event.prevent_default()
-        if event.key == "escape":
+        if event.key == "escape" or isinstance(event, AmbiguousAltKey):  # in doubt it was an Escape
             self.leave()
         elif asked.confirmation_word is not None and self._types(event, asked.confirmation_word):
             self._fit()

@@ -20,13 +20,16 @@ P X ^ _ \), and Esc b and f, which Textual knows as iTerm's word keys."""
 _META_CTRL = late(rb"\x1b([\x01-\x07\x0b\x0c\x0e-\x1a\x1d])")
 _MODIFIED = late(rb"\x1b\[27;(\d+);(\d+)~")
 """Matches keys in xterm's encoding (modifyOtherKeys), which tmux uses with `extended-keys`."""
+_PRESSED = late(rb"\x1b\[(\d+)(?::\d*)*;(\d+):[12]([A-Zu~])")
+"""Matches a press or a repetition of a key in kitty's encoding with the kind of event, which a terminal sends that
+another program left in this mode; without it Textual would drop the key, an Escape too."""
 _LETTERS = bytes(code + 0x60 if code < 0x1B else code + 0x40 for code in range(0x20)) + bytes(
     range(0x20, 0x100)
 )
 """The key that, with Ctrl, sends each byte."""
-_UNFINISHED = late(rb"\x1b\[(?:M[\x20-\xff]{0,2}|\d+(?:;\d*){0,2})\Z", re.DOTALL)
-"""Matches the start of an older mouse report at the end of the input; the rest comes with the
-next read."""
+_UNFINISHED = late(rb"\x1b\[(?:M[\x20-\xff]{0,2}|\d[\d:]*(?:;[\d:]*){0,2})\Z", re.DOTALL)
+"""Matches the start of an older mouse report or of a key with its kind of event at the end of the
+input; the rest comes with the next read."""
 _SEQUENCE = late(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~])?")
 _UNFINISHED_SEQUENCE = late(rb"\x1b(?:\[[0-?]*[ -/]*)?\Z")
 _PASTE_BEGIN, _PASTE_END = b"\x1b[200~", b"\x1b[201~"
@@ -76,6 +79,7 @@ class InputReader:
 def _in_sgr(data: bytes) -> bytes:
     data = _OLD_MOUSE.sub(lambda found: _report(*(part[0] - 32 for part in found.groups())), data)
     data = _DECIMAL_MOUSE.sub(lambda found: _report(int(found[1]) - 32, int(found[2]), int(found[3])), data)
+    data = _PRESSED.sub(b"\x1b[\\1;\\2\\3", data)
     data = _META.sub(_alt, _BROKEN_MOUSE.sub(b"", data))
     data = _META_CTRL.sub(lambda found: b"\x1b[%d;7u" % ord(found[1].translate(_LETTERS)), data)
     return _MODIFIED.sub(lambda found: b"\x1b[%b;%bu" % (found[2], found[1]), data)

@@ -7,6 +7,7 @@ from app.engine.core.model_choice import ModelChoice
 from app.engine.core.toolbox import Toolbox
 from app.engine.jobs.jobs_tool import jobs_tool
 from app.engine.planning.planning_tools import plan_tool, todo_tool
+from app.engine.questions.ask_tool import ask_tool
 from app.engine.session import Session
 from app.resources.settings.effective_settings import EffectiveSettings
 from app.values.models import Model
@@ -37,7 +38,8 @@ def own_tools(
         return [tool.name for tool in kept if tools.get(tool.name) is tool]
 
     toolbox.withhold(unwanted)
-    return (*builtin_tools(), jobs_tool(session.jobs), todo, plan_tool(session.plan.propose), mermaid, fetch)
+    ask, plan = ask_tool(session.forms), plan_tool(session.plan.propose)
+    return (*builtin_tools(), jobs_tool(session.jobs), todo, plan, ask, mermaid, fetch)
 
 
 def _web_settings(effective_settings: EffectiveSettings) -> WebAccess:

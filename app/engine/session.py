@@ -65,6 +65,8 @@ class Session:
         self.permissions = made.permits
         self.secrets = made.masking
         self.mcp = made.servers
+        self.forms = made.forms
+        """Forms that the user fills in."""
         self.shell = made.runs.shell
         """Commands that the user runs."""
         self.own_shell = ShellSnapshotSource(given.toolbox.workspace)

@@ -17,6 +17,7 @@ from app.engine.permissions.permission_gate import PermissionGate
 from app.engine.planning.plan_mode import PlanningParts
 from app.engine.preconditions import Preconditions
 from app.engine.prompt_submission import PromptSubmission
+from app.engine.questions.form_questions import FormQuestions
 from app.engine.repository.first_prompt_hint import FirstQuestionHint
 from app.engine.repository.repository_maps import RepositoryMaps
 from app.engine.secrets.session_mask import masking_of
@@ -56,7 +57,10 @@ class SessionParts:
         self.context = ContextParts(
             core, given.registry, masking, self.models.cache, behind=self.planning.todos.behind
         )
-        self.servers = McpServers(core, given.servers, self.models.requests, self.permits, masking)
+        self.forms = FormQuestions(self.permits.standing, core.event_bus)
+        self.servers = McpServers(
+            core, given.servers, self.models.requests, self.permits, masking, self.forms
+        )
         self.settings_watch = SettingsWatch(core.options.effective_settings, self.servers, core.event_bus)
         self.jobs = job_table(core, self._send)
         self.files = FileParts(

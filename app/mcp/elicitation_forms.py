@@ -56,6 +56,8 @@ def validate_field(field: FormField, text: str) -> tuple[Any, str]:
             return _number(field, text)
         case "choice":
             found = _choice(field, text)
+            if found is None and field.takes_text:
+                found = text
             return (found, "") if found is not None else (None, f"choose one of: {_told(field)}")
         case "several":
             return _several(field, text)
@@ -164,8 +166,10 @@ def _choice(field: FormField, text: str) -> str | None:
 
 
 def _several(field: FormField, text: str) -> tuple[Any, str]:
-    words = [word.strip() for word in text.split(",") if word.strip()]
+    words = _words(field, text)
     found = [_choice(field, word) if field.choices else word for word in words]
+    if field.takes_text:
+        found = [word if value is None else value for word, value in zip(words, found, strict=True)]
     for word, value in zip(words, found, strict=True):
         if value is None:
             return None, f'"{word}" is not one of: {_told(field)}'
@@ -175,6 +179,15 @@ def _several(field: FormField, text: str) -> tuple[Any, str]:
     if field.most is not None and len(values) > field.most:
         return None, f"choose at most {field.most:g}"
     return values, ""
+
+
+def _words(field: FormField, text: str) -> list[str]:
+    """Splits an answer of several values: at line ends, else at commas unless it is one value with a comma in it."""
+    if "\n" not in text and _choice(field, text) is None:
+        words = [word.strip() for word in text.split(",") if word.strip()]
+        if not field.takes_text or all(_choice(field, word) is not None for word in words):
+            return words
+    return [word.strip() for word in text.split("\n") if word.strip()]
 
 
 def _wrong_text(field: FormField, text: str) -> str:
@@ -201,6 +214,24 @@ def _is_date(text: str, read: Any) -> bool:
     except ValueError:
         return False
     return True
+
+
+def about_field(field: FormField) -> str:
+    """Describes the expected value, with the description of the field."""
+    words = (field.description, expected_answer(field), "needed" if field.is_required else "")
+    return "; ".join(filter(None, words))
+
+
+def expected_answer(field: FormField) -> str:
+    """Says what to type; empty where any text or one of the choices will do."""
+    if field.kind in ("number", "integer"):
+        return "a whole number" if field.kind == "integer" else "a number"
+    if field.kind != "several":
+        return ""
+    known = ", ".join(each.title for each in field.choices)
+    told = "several values, separated by commas"
+    own = ", or your own words" if field.takes_text else ""
+    return f"{told}: {known}{own}" if known else told
 
 
 def _told(field: FormField) -> str:

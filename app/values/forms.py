@@ -1,4 +1,4 @@
-"""A form that an MCP server asks the user to fill in.
+"""A form that an MCP server or the agent asks the user to fill in.
 
 Answers are texts as typed; the code that asked converts and validates them."""
 
@@ -14,6 +14,7 @@ class FormChoice(msgspec.Struct, frozen=True, kw_only=True):
 
     value: str
     title: str
+    detail: str = ""
 
 
 class FormField(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,6 +27,8 @@ class FormField(msgspec.Struct, frozen=True, kw_only=True):
     is_required: bool = False
     default: str = ""
     choices: tuple[FormChoice, ...] = ()
+    takes_text: bool = False
+    """Whether an answer may also be a text that is none of the choices."""
     format: str = ""
     least: float | None = None
     """The minimum of a number, of the text's length, or of the number of choices."""
@@ -35,9 +38,13 @@ class FormField(msgspec.Struct, frozen=True, kw_only=True):
 class AskedForm(msgspec.Struct, frozen=True, kw_only=True):
     """A form with its fields, or a page to open."""
 
-    server: str
-    """The MCP server that asks."""
+    server: str = ""
+    """The MCP server that asks; empty: the agent."""
     message: str = ""
     fields: tuple[FormField, ...] = ()
     url: str = ""
     """A page to open instead of filling in fields."""
+
+    @property
+    def title(self) -> str:
+        return f"{self.server or 'The agent'} asks"

@@ -1,11 +1,12 @@
 """What the client is asked: approvals with the whole call, choices and forms; and what happens without an answer."""
 
 import asyncio
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tests.acp.peers import AcpClient, bayou, choosing, scripted_client
+from tests.acp.peers import CALLS, AcpClient, bayou, choosing, scripted_client
 
 
 async def asked_in(client: AcpClient) -> Mapping[str, Any]:
@@ -107,3 +108,44 @@ async def test_questions_of_extensions_are_forms_where_the_client_has_them(tmp_p
     async with scripted_client(answer=fill_in) as client:
         assert await client.prompt(await client.new(tmp_path), "/ask") == "end_turn"
         assert "a True None None" in client.text(), "a choice can be asked as a permission, a text cannot"
+
+
+async def test_questions_of_the_agent_are_a_form_with_a_text_beside_the_choices(tmp_path: Path) -> None:
+    call = {
+        "questions": [
+            {
+                "question": "Which oar?",
+                "options": [{"label": "left"}, {"label": "right", "description": "new"}],
+            },
+            {"question": "And what else?", "options": ["rope", "net, small"], "multiple": True},
+            {"question": "Why?"},
+        ]
+    }
+
+    async def fill_in(method: str, parameters: Mapping[str, Any]) -> Any:
+        assert method == "elicitation/create"
+        properties = parameters["requestedSchema"]["properties"]
+        assert list(properties) == ["q1", "q1_other", "q2", "q2_other", "q3"]
+        assert [one["title"] for one in properties["q1"]["oneOf"]] == ["left", "right: new"]
+        content = {"q1_other": "both", "q2": ["net, small"], "q2_other": "a lamp", "q3": "night"}
+        return {"action": "accept", "content": content}
+
+    async with bayou("-e", CALLS, answer=fill_in) as client:
+        await client.initialize(elicitation={"form": {}})
+        await client.prompt(await client.new(tmp_path), json.dumps([("ask", call)]))
+        shown = str(client.of("tool_call_update")[-1])
+        assert "Which oar?\\n→ both" in shown and "→ net, small; a lamp" in shown and "→ night" in shown
+
+
+async def test_a_client_without_forms_is_asked_choices_one_by_one_and_no_text(tmp_path: Path) -> None:
+    oar = {"question": "Which oar?", "options": ["left", "right"]}
+    calls = [
+        ("ask", {"questions": [oar, {**oar, "question": "Which sail?"}]}),
+        ("ask", {"questions": [{"question": "Why?"}]}),
+    ]
+    async with bayou("-e", CALLS, answer=choosing("right")) as client:
+        await client.initialize()
+        await client.prompt(await client.new(tmp_path), json.dumps(calls))
+        shown = str(client.updates)
+        assert "Which oar?\\n→ right\\nWhich sail?\\n→ right" in shown
+        assert "client cannot show this form. Ask only questions with choices" in shown

@@ -7,6 +7,7 @@ import pytest
 
 from app.engine.mcp.server_prompts import ServerQuestions
 from app.engine.permissions.permission_context import PermissionContext
+from app.engine.questions.form_questions import FormQuestions
 from app.mcp.elicitation_forms import default_answers, elicitation_form, validate_answers, validate_field
 from app.values.events import Notice, QuestionAsked
 
@@ -113,8 +114,12 @@ class Told:
         self.warned.append(text)
 
 
+def questions_of(asks: Any, told: Any) -> ServerQuestions:
+    return ServerQuestions(FormQuestions(PermissionContext(asks=asks), told), told)
+
+
 async def asked(asks: Any, told: Told, params: dict[str, Any]) -> dict[str, Any]:
-    return await ServerQuestions(PermissionContext(asks=asks), told).ask("docs", params)  # type: ignore[arg-type]
+    return await questions_of(asks, told).ask("docs", params)
 
 
 SHORT: dict[str, Any] = {
@@ -161,6 +166,6 @@ async def test_a_person_answers_all_at_once():
 
 async def test_where_nobody_is_the_server_is_told_no_and_that_is_said_once():
     told = Told()
-    questions = ServerQuestions(PermissionContext(asks="nobody"), told)  # type: ignore[arg-type]
+    questions = questions_of("nobody", told)
     assert [await questions.ask("docs", SHORT) for _ in range(2)] == [{"action": "decline"}] * 2
     assert len(told.warned) == 1

@@ -9,7 +9,7 @@ from textual.pilot import Pilot
 from app.tui.features.context.screen import ContextScreen, ContextView
 from app.tui.features.diff.screen import DiffFile, DiffScreen, DiffView
 from app.tui.features.jobs.page import JobsScreen
-from app.tui.features.mcp.form_screen import FilledField, FormScreen
+from app.tui.features.mcp.form_screen import ChoicesScreen, FilledField, FormScreen
 from app.tui.features.mcp.page import ServersScreen
 from app.tui.features.models.screen import LevelScreen, ModelScreen, ScopeScreen
 from app.tui.features.pending.page import PendingScreen
@@ -130,6 +130,7 @@ ACTING: dict[str, Callable[[], PickerScreen]] = {
     "staged changes": lambda: PendingScreen([ListRow(id="1", title="a change")], lambda row: preview_of("")),
     "MCP servers": lambda: ServersScreen([ListRow(id="docs", title="docs")], lambda row: preview_of("")),
     "forms": lambda: FormScreen("docs asks", "", [FilledField(id="1", title="name")]),
+    "several choices of a form": lambda: ChoicesScreen("Load", "", [ListRow(id="1", title="rope")], ()),
     "sessions": lambda: SessionsScreen([SessionRow(id="a", title="one", is_here=True)]),
 }
 """Screens whose keys ask the application for something, or end the screen with it."""

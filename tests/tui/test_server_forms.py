@@ -41,7 +41,7 @@ async def test_a_form_is_shown_filled_in_and_sent(tmp_path: Path, monkeypatch: A
 
 
 async def _until(pilot: Any, is_so: Callable[[], bool]) -> None:
-    for _ in range(1000):
+    for _ in range(3000):
         if is_so():
             return
         await pilot.pause(0.01)

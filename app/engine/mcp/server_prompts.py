@@ -1,8 +1,7 @@
 """Prompts and questions of MCP servers. `/server:prompt` expands to the server's prompt and `@server:uri`
-attaches a resource, in every interface. A server's question in the middle of a call is shown as a form, or
-asked field by field in questions that any RPC client knows; where there is no user, the server gets a no."""
+attaches a resource, in every interface. A server's question in the middle of a call is asked as a form; where there
+is no user, the server gets a no."""
 
-import asyncio
 import base64
 import binascii
 import re
@@ -14,14 +13,11 @@ import msgspec
 
 from app.engine.core.event_bus import EventBus
 from app.engine.core.prompt_intake import PromptInput, RequestRefused
-from app.engine.core.user_questions import ask_question
 from app.engine.mcp.session_servers import McpServers
-from app.engine.permissions.gate_question import PROGRAM_ANSWER_TIMEOUT
-from app.engine.permissions.permission_context import PermissionContext
+from app.engine.questions.form_questions import FormQuestions
 from app.mcp.config_entries import server_key
-from app.mcp.elicitation_forms import SECRET_WARNING, elicitation_form, validate_answers, validate_field
+from app.mcp.elicitation_forms import elicitation_form
 from app.values.content import Image
-from app.values.forms import AskedForm, FormField
 from app.values.mcp_servers import PromptView
 from app.values.user_errors import UserError
 from tools.text import escape_controls
@@ -207,92 +203,23 @@ def _clean(text: Any) -> str:
     return escape_controls(text) if isinstance(text, str) else ""
 
 
-_CANCELLED: dict[str, Any] = {"action": "cancel"}
-_DECLINED: dict[str, Any] = {"action": "decline"}
-_MAX_TRIES = 3
-YES, NO = "Yes", "No"
-
-
 class ServerQuestions:
-    """The questions of a session's servers, asked one at a time."""
+    """The questions of a session's servers."""
 
-    def __init__(self, standing: PermissionContext, event_bus: EventBus) -> None:
-        self._standing = standing
-        self._telling = event_bus
-        self._turn = asyncio.Lock()
+    def __init__(self, forms: FormQuestions, event_bus: EventBus) -> None:
+        self._forms = forms
+        self._event_bus = event_bus
         self._told: set[str] = set()
 
     async def ask(self, server: str, params: dict[str, Any]) -> dict[str, Any]:
         """Returns the result of `elicitation/create`."""
         form = elicitation_form(server, params)
-        if self._standing.asks == "nobody":
-            if server not in self._told:
-                self._told.add(server)
-                self._telling.warn(
-                    f"The MCP server {server} asked a question that needs a person; it was declined "
-                    "automatically."
-                )
-            return _DECLINED
-        async with self._turn:
-            if self._standing.asks == "person":
-                return await self._ask_person(form)
-            try:
-                return await self._ask_program(form)
-            except TimeoutError:
-                return _CANCELLED
-
-    async def _ask_person(self, form: AskedForm) -> dict[str, Any]:
-        """Asks the user with a form; the interface answers with texts by field, `decline` or None."""
-        said = await self._ask_question("input", f"{form.server} asks", None, form=form, message=form.message)
-        if said == "decline":
-            return _DECLINED
-        if not isinstance(said, Mapping):
-            return _CANCELLED
-        content, wrong = validate_answers(form, cast("Mapping[str, str]", said))
-        if wrong:
-            return _CANCELLED
-        return {"action": "accept"} if form.url else {"action": "accept", "content": content}
-
-    async def _ask_program(self, form: AskedForm) -> dict[str, Any]:
-        title = f"{form.server} asks: {form.message}".rstrip(": ")
-        if form.url:
-            said = await self._ask_question(
-                "confirm", title, PROGRAM_ANSWER_TIMEOUT, message=f"Open {form.url}"
+        if not self._forms.can_ask and server not in self._told:
+            self._told.add(server)
+            self._event_bus.warn(
+                f"The MCP server {server} asked a question that needs a person; it was declined automatically."
             )
-            return {"action": "accept"} if said is True else _DECLINED
-        if not form.fields:
-            said = await self._ask_question("confirm", title, PROGRAM_ANSWER_TIMEOUT, message="")
-            return {"action": "accept", "content": {}} if said is True else _DECLINED
-        content: dict[str, Any] = {}
-        for field in form.fields:
-            is_answered, value = await self._ask_field(title, field)
-            if not is_answered:
-                return _CANCELLED
-            if value is not None:
-                content[field.name] = value
-        return {"action": "accept", "content": content}
-
-    async def _ask_field(self, title: str, field: FormField) -> tuple[bool, Any]:
-        wrong = ""
-        for _ in range(_MAX_TRIES):
-            told = "\n".join(filter(None, (title, field.title, field.description, wrong)))
-            if field.kind in ("choice", "yes-no") and (field.choices or field.kind == "yes-no"):
-                options = tuple(each.title for each in field.choices) or (YES, NO)
-                said = await self._ask_question("select", told, PROGRAM_ANSWER_TIMEOUT, options=options)
-            else:
-                said = await self._ask_question(
-                    "input",
-                    f"{told}\n{SECRET_WARNING}",
-                    PROGRAM_ANSWER_TIMEOUT,
-                    prefill=field.default,
-                    placeholder=field.kind,
-                )
-            if not isinstance(said, str):
-                return False, None
-            value, wrong = validate_field(field, said)
-            if not wrong:
-                return True, value
-        return False, None
-
-    async def _ask_question(self, method: str, title: str, seconds: float | None, **more: Any) -> Any:
-        return await ask_question(self._telling.publish_now, method, title, seconds, **more)
+        reply = await self._forms.ask(form)
+        if reply.action != "accept" or form.url:
+            return {"action": reply.action}
+        return {"action": "accept", "content": dict(reply.content)}

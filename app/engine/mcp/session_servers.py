@@ -16,6 +16,7 @@ from app.engine.core.session_core import SessionCore
 from app.engine.core.toolbox import ToolChoice
 from app.engine.models.model_requests import ModelRequests
 from app.engine.permissions.permission_gate import PermissionGate
+from app.engine.questions.form_questions import FormQuestions
 from app.engine.secrets.session_mask import SessionMask
 from app.resources.paths import Paths
 from app.values.mcp_servers import McpServersChange, McpServerState, PromptView, ServerView
@@ -76,8 +77,10 @@ class McpServers:
         requests: ModelRequests,
         permits: PermissionGate,
         masking: SessionMask,
+        forms: FormQuestions,
     ) -> None:
         self._core = core
+        self._forms = forms
         self._places = self.found_in = places
         self._requests = requests
         self._permits = permits
@@ -223,7 +226,7 @@ class McpServers:
         if self._questions is None:
             from app.engine.mcp.server_prompts import ServerQuestions  # noqa: PLC0415  (few servers ask anything)
 
-            self._questions = ServerQuestions(self._permits.standing, self._telling)
+            self._questions = ServerQuestions(self._forms, self._telling)
         return await self._questions.ask(server, params)
 
     async def box(self, config: "ServerConfig") -> "Box | None":

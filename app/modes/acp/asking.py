@@ -16,6 +16,7 @@ from acp.schema import (
 
 from app.engine.core.user_questions import ApprovalReply
 from app.engine.permissions.gate_question import DENY, ONCE
+from app.engine.questions.form_questions import UNSHOWN
 from app.engine.session import Session
 from app.modes.acp.blocks import text_block
 from app.modes.acp.calls import Content, fenced, locations_of, title_of, tool_content
@@ -78,7 +79,7 @@ class Questions:
             shown = [tool_content(text_block(event.plan.plan))]
             return await self._choose(event, f"Plan: {event.plan.title}", shown)
         if isinstance(event.form, AskedForm):
-            return await self._fill_in(event.form)
+            return await self._form(event, event.form)
         shown = [tool_content(text_block("\n\n".join(filter(None, (title, event.message)))))]
         match event.method:
             case "select" if self._client.abilities.has_forms:
@@ -174,6 +175,22 @@ class Questions:
         chosen = outcome.get("optionId") if isinstance(outcome, Mapping) else None
         numbers = {str(number): text for number, text in enumerate(options)}
         return numbers.get(chosen) if isinstance(chosen, str) else None
+
+    async def _form(self, event: QuestionAsked, form: AskedForm) -> Mapping[str, str] | str | None:
+        """Asks the agent's choices one by one where the client has no forms."""
+        if form.server or self._client.abilities.has_forms:
+            return await self._fill_in(form)
+        if any(field.kind != "choice" for field in form.fields):
+            return UNSHOWN
+        answers: dict[str, str] = {}
+        for field in form.fields:
+            question = msgspec.structs.replace(event, id=f"{event.id}-{field.name}")
+            shown = [tool_content(text_block(field.description))]
+            chosen = await self._choose(question, field.title, shown, [each.title for each in field.choices])
+            if chosen is None:
+                return None
+            answers[field.name] = chosen
+        return answers
 
     async def _field(self, title: str, field: FormField) -> str | None:
         answers = await self._fill_in(AskedForm(server="", message=title, fields=(field,)))

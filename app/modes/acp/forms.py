@@ -1,6 +1,6 @@
 """Converts a form of the session to an elicitation, and the client's answer back to texts by field."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from acp.schema import (
@@ -33,7 +33,7 @@ _FORMATS = ("email", "uri", "date", "date-time")
 
 
 def form_request(form: AskedForm, session_id: str) -> Elicitation:
-    message = f"{form.server} asks: {form.message}".rstrip(": ") if form.server else form.message
+    message = f"{form.title}: {form.message}".rstrip(": ") if form.server else form.message
     if form.url:
         return CreateUrlSessionElicitationRequest(
             mode="url",
@@ -48,7 +48,7 @@ def form_request(form: AskedForm, session_id: str) -> Elicitation:
         message=message,
         requested_schema=ElicitationSchema(
             type="object",
-            properties={field.name: _property(field) for field in form.fields},
+            properties=dict(_properties(form)),
             required=[field.name for field in form.fields if field.is_required],
         ),
     )
@@ -62,7 +62,32 @@ def answers_of(form: AskedForm, result: Any) -> Mapping[str, str] | str | None:
         return "decline" if result.get("action") == "decline" else None
     content = result.get("content")
     given: Mapping[str, Any] = content if isinstance(content, Mapping) else {}
-    return {field.name: _text(given[field.name]) for field in form.fields if field.name in given}
+    return {
+        field.name: "\n".join(texts)
+        for field in form.fields
+        if (
+            texts := [
+                _text(given[key])
+                for key in dict.fromkeys((field.name, _own_words(field)))
+                if given.get(key) not in (None, "")
+            ]
+        )
+    }
+
+
+def _own_words(field: FormField) -> str:
+    """Returns the name of the property for a text beside the choices."""
+    return f"{field.name}_other" if field.takes_text else field.name
+
+
+def _properties(form: AskedForm) -> Iterator[tuple[str, Property]]:
+    for field in form.fields:
+        yield field.name, _property(field)
+        if field.takes_text:
+            yield (
+                _own_words(field),
+                ElicitationStringPropertySchema(type="string", title=f"{field.title}: in your own words"),
+            )
 
 
 def _property(field: FormField) -> Property:
@@ -101,12 +126,15 @@ def _property(field: FormField) -> Property:
 
 
 def _choices(field: FormField) -> list[EnumOption]:
-    return [EnumOption(const=choice.value, title=choice.title) for choice in field.choices]
+    return [
+        EnumOption(const=choice.value, title=": ".join(filter(None, (choice.title, choice.detail))))
+        for choice in field.choices
+    ]
 
 
 def _text(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list):
-        return ", ".join(map(str, value))
+        return "\n".join(map(str, value))
     return str(value)

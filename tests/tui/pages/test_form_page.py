@@ -3,6 +3,9 @@
 import asyncio
 from typing import Any
 
+import msgspec
+
+from app.engine.questions.ask_tool import AskArguments, form_of
 from app.mcp.elicitation_forms import elicitation_form
 from app.tui.features.mcp.form import FormPage
 from app.values.events import QuestionAsked
@@ -92,3 +95,58 @@ async def test_a_page_is_opened_by_a_yes_alone_with_its_host_in_sight() -> None:
         await armed(person)
         await person.press("2")
     assert (asked.answer.result(), opened) == ({}, ["https://pay.example/x?y=1"])
+
+
+def questions(*asked: Any) -> QuestionAsked:
+    form = form_of(msgspec.convert({"questions": asked}, AskArguments))
+    answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+    return QuestionAsked(id="1", method="input", form=form, answer=answer)
+
+
+OAR = {
+    "question": "Which oar?",
+    "options": [{"label": "left", "description": "the old one"}, {"label": "right"}],
+}
+LOAD = {
+    "question": "What goes along?",
+    "header": "Load",
+    "options": [{"label": "rope"}, {"label": "net, small"}, {"label": "lamp"}],
+    "multiple": True,
+}
+
+
+async def test_one_question_of_the_agent_is_answered_by_a_number_after_a_moment() -> None:
+    asked = questions(OAR)
+    async with at_the_keyboard() as person, person.asked(page_of(person).answer(asked)):
+        await person.sees_soon("The agent asks", "Which oar?", "1 left", "the old one", "3 Other answer…")
+        await person.press("2")
+        assert not asked.answer.done(), "it was meant for the editor"
+        await armed(person)
+        await person.press("2")
+    assert asked.answer.result() == {"q1": "right"}
+
+
+async def test_an_answer_in_own_words_takes_the_place_of_a_choice() -> None:
+    asked = questions(OAR)
+    async with at_the_keyboard() as person, person.asked(page_of(person).answer(asked)):
+        await person.sees_soon("Other answer…")
+        await armed(person)
+        await person.press("3", *"both", "enter")
+    assert asked.answer.result() == {"q1": "both"}
+
+
+async def test_several_choices_are_marked_and_more_questions_stand_on_one_sheet() -> None:
+    asked = questions(OAR, LOAD)
+    async with at_the_keyboard() as person, person.asked(page_of(person).answer(asked)):
+        await person.sees_soon("1. Which oar?", "2. What goes along?", "Load")
+        await armed(person)
+        await person.press("enter", "1")
+        await person.sees_soon("left")
+        await person.press("enter")
+        await person.sees_soon("net, small", "Other answer…")
+        await person.press("space", "down", "enter", "down", "down", "enter", *"an oar", "enter")
+        await person.sees_soon("✓ rope", "✓ net, small", "an oar")
+        await person.press("ctrl+s")
+        await person.sees_soon("rope, net, small, an oar")
+        await person.press("s")
+    assert asked.answer.result() == {"q1": "left", "q2": "rope\nnet, small\nan oar"}

@@ -5,7 +5,7 @@ from app.tui.features.diff.screen import FileDiff
 from app.tui.features.extensions.trust_screen import TrustScreen
 from app.tui.features.jobs.page import JobsScreen
 from app.tui.features.map.screen import MapScreen, PlacesScreen
-from app.tui.features.mcp.form_screen import FormScreen
+from app.tui.features.mcp.form_screen import ChoicesScreen, FormScreen
 from app.tui.features.mcp.page import ServersScreen
 from app.tui.features.models.screen import LevelScreen, ModelScreen, ScopeScreen
 from app.tui.features.pending.page import PendingScreen
@@ -41,6 +41,7 @@ SCREENS: tuple[KeyPlace, ...] = (
     key_place("staged changes", PendingScreen.BINDINGS),
     key_place("MCP servers", ServersScreen.BINDINGS),
     key_place("forms", FormScreen.BINDINGS),
+    key_place("several choices of a form", ChoicesScreen.BINDINGS),
     key_place("the map of the repository", MapScreen.BINDINGS),
     key_place("definitions and uses", PlacesScreen.BINDINGS),
     key_place("questions", QuestionScreen.BINDINGS, ConfirmScreen.BINDINGS, TrustScreen.BINDINGS),

@@ -1,16 +1,22 @@
-"""Shows a form that an MCP server requests; its fields are checked before it is sent."""
+"""Shows a form of an MCP server or of the agent; its fields are checked before it is sent."""
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import msgspec
 
-from app.mcp.elicitation_forms import SECRET_WARNING, default_answers, validate_answers, validate_field
-from app.tui.features.mcp.form_screen import FilledField, FormScreen
+from app.mcp.elicitation_forms import (
+    SECRET_WARNING,
+    about_field,
+    default_answers,
+    validate_answers,
+    validate_field,
+)
+from app.tui.features.mcp.form_screen import OTHER_ANSWER, ChoicesScreen, FilledField, FormScreen
 from app.tui.features.shared_dialogs import pick
 from app.tui.page_protocols import AskPerson, NotifyWaiting
 from app.values.events import QuestionAsked
@@ -27,7 +33,7 @@ closed."""
 
 
 class FormPage(msgspec.Struct, frozen=True):
-    """Shows the form of an MCP server and sends the answers."""
+    """Shows a form and sends the answers."""
 
     ask: AskPerson
     told: NotifyWaiting
@@ -39,7 +45,7 @@ class FormPage(msgspec.Struct, frozen=True):
         form, answer = event.form, event.answer
         if form is None or answer is None:
             return
-        self.told(f"{form.server} asks: {form.message}", answer)
+        self.told(f"{form.title}: {form.message}", answer)
         showing = asyncio.ensure_future(self._answers(form))
         answer.add_done_callback(lambda _: showing.cancel())
         try:
@@ -54,7 +60,14 @@ class FormPage(msgspec.Struct, frozen=True):
             return await self._page(form)
         if not form.fields:
             return await self._said(form, form.message, yes="Yes", no="No")
+        if not form.server and len(form.fields) == 1 and form.fields[0].kind == "choice":
+            return await self._only_choice(form, form.fields[0])
         return await self._filled(form)
+
+    async def _only_choice(self, form: AskedForm, field: FormField) -> FormAnswers:
+        """Asks the only question of the agent without a form around it."""
+        text = await self._chosen(field, form.title, field.description, "", grace=GRACE_SECONDS)
+        return None if text is None else {field.name: text}
 
     async def _page(self, form: AskedForm) -> FormAnswers:
         host = urlsplit(form.url).hostname or "an unknown address"
@@ -69,18 +82,16 @@ class FormPage(msgspec.Struct, frozen=True):
 
     async def _said(self, form: AskedForm, text: str, *, yes: str, no: str) -> FormAnswers:
         rows = (ListRow(id="decline", title=no), ListRow(id="accept", title=yes))
-        screen = QuestionScreen(f"{form.server} asks", text, rows, grace=GRACE_SECONDS, clock=self.clock)
+        screen = QuestionScreen(form.title, text, rows, grace=GRACE_SECONDS, clock=self.clock)
         row: ListRow | None = await self.ask(screen)
         return None if row is None else {} if row.id == "accept" else "decline"
 
     async def _filled(self, form: AskedForm) -> FormAnswers:
         values, wrong, current, grace = default_answers(form), dict[str, str](), "", GRACE_SECONDS
-        message = "\n".join(filter(None, (form.message, SECRET_WARNING)))
+        message = "\n".join(filter(None, (form.message, SECRET_WARNING if form.server else "")))
         while True:
-            rows = [_filled_field(field, values, wrong) for field in form.fields]
-            screen = FormScreen(
-                f"{form.server} asks", message, rows, current=current, grace=grace, clock=self.clock
-            )
+            rows = [_filled_field(form, field, values, wrong) for field in form.fields]
+            screen = FormScreen(form.title, message, rows, current=current, grace=grace, clock=self.clock)
             picked: Picked | None = await self.ask(screen)
             grace = 0.0
             if picked is None:
@@ -102,9 +113,14 @@ class FormPage(msgspec.Struct, frozen=True):
                     if text is not None:
                         values[current] = text
                         wrong.pop(current, None)
+                        if not form.server and len(form.fields) == 1:
+                            return values
                         current = _behind(form, current)
 
     async def _text(self, field: FormField, before: str) -> str | None:
+        if field.takes_text:
+            choose = self._several if field.kind == "several" else self._chosen
+            return await choose(field, field.title, field.description, before)
         if field.kind == "yes-no" or (field.kind == "choice" and field.choices):
             titles = [(each.value, each.title) for each in field.choices] or [("yes", "yes"), ("no", "no")]
             rows = [
@@ -112,42 +128,71 @@ class FormPage(msgspec.Struct, frozen=True):
             ]
             picked = await pick(self.ask, field.title, rows, order="given", current=before)
             return picked.row.id if picked is not None else None
+        return await self._typed(field, field.title, before)
+
+    async def _typed(self, field: FormField, title: str, before: str) -> str | None:
         screen = InputScreen(
-            field.title,
-            _about(field),
+            title,
+            about_field(field),
             prefill=before,
             check=lambda text: validate_field(field, text)[1] if text.strip() else "",
         )
         return await self.ask(screen)
 
+    async def _chosen(
+        self, field: FormField, title: str, text: str, before: str, *, grace: float = 0.0
+    ) -> str | None:
+        """Asks for a choice, or for a text in place of it."""
+        while True:
+            screen = QuestionScreen(
+                title, text, _choice_rows(field, (before,)), grace=grace, clock=self.clock
+            )
+            row: ListRow | None = await self.ask(screen)
+            if row is None or row.id != OTHER_ANSWER:
+                return row.id if row is not None else None
+            grace, is_known = 0.0, any(before == each.value for each in field.choices)
+            typed = await self._typed(field, field.title, "" if is_known else before)
+            if typed is not None and typed.strip():
+                return typed.strip()
 
-def _filled_field(field: FormField, values: Mapping[str, str], wrong: Mapping[str, str]) -> FilledField:
+    async def _several(self, field: FormField, title: str, text: str, before: str) -> str | None:
+        """Asks for several choices, and for a text beside them; returns a line for each."""
+        known = {each.value for each in field.choices}
+        marked = [line for line in before.split("\n") if line in known]
+        own = " ".join(line for line in before.split("\n") if line not in known)
+        while True:
+            screen = ChoicesScreen(title, text, _choice_rows(field, marked, own), marked)
+            picked: Picked | None = await self.ask(screen)
+            if picked is None:
+                return None
+            marked = screen.marked
+            if picked.action != "choose":
+                return "\n".join([*marked, *filter(None, (own,))])
+            typed = await self._typed(field, field.title, own)
+            own = own if typed is None else typed.strip()
+
+
+def _filled_field(
+    form: AskedForm, field: FormField, values: Mapping[str, str], wrong: Mapping[str, str]
+) -> FilledField:
     value: Any = values.get(field.name, "")
-    title = next((each.title for each in field.choices if each.value == value), value)
+    title = next((each.title for each in field.choices if each.value == value), value).replace("\n", ", ")
     return FilledField(
         id=field.name,
         title=field.title,
         value=title,
-        about=_about(field),
+        about=about_field(field) if form.server else ", ".join(each.title for each in field.choices),
         wrong=wrong.get(field.name, ""),
         is_required=field.is_required,
     )
 
 
-def _about(field: FormField) -> str:
-    words = [field.description]
-    if field.kind == "several":
-        known = ", ".join(each.title for each in field.choices)
-        words.append(
-            f"several values, separated by commas: {known}"
-            if known
-            else "several values, separated by commas"
-        )
-    elif field.kind in ("number", "integer"):
-        words.append("a whole number" if field.kind == "integer" else "a number")
-    if field.is_required:
-        words.append("needed")
-    return "; ".join(filter(None, words))
+def _choice_rows(field: FormField, marked: Sequence[str], own: str = "") -> list[ListRow]:
+    rows = [
+        ListRow(id=each.value, title=each.title, detail=each.detail, is_checked=each.value in marked)
+        for each in field.choices
+    ]
+    return [*rows, ListRow(id=OTHER_ANSWER, title=OTHER_ANSWER, detail=own, is_checked=bool(own))]
 
 
 def _behind(form: AskedForm, name: str) -> str:

@@ -12,8 +12,11 @@ from textual.binding import BindingType
 from widgets.lists.row_list import RowList
 from widgets.lists.rows import ListRow
 from widgets.screens.full_row_text import ROOMY
-from widgets.screens.picker import PickerAction, PickerScreen, bindings_of
+from widgets.screens.picker import Picked, PickerAction, PickerScreen, bindings_of
 from widgets.screens.preview import Preview, PreviewPart, PreviewText, preview_of, row_count
+
+OTHER_ANSWER = "Other answer…"
+"""The row of an answer in the user's own words."""
 
 
 class FilledField(msgspec.Struct, frozen=True, kw_only=True):
@@ -116,6 +119,64 @@ class FormScreen(PickerScreen):
     def on_row_list_moved(self, event: RowList.Moved) -> None:
         field = self._fields.get(event.row.id) if event.row else None
         self._about.show(_told(field) if field is not None else PreviewText())
+
+
+class ChoicesScreen(PickerScreen):
+    """Shows choices of which several may be marked; returns the row of another answer, or `app.form.keep`."""
+
+    ACTIONS = (
+        PickerAction(id="app.form.mark", keys="space", label="mark", closes=False, importance=9),
+        PickerAction(id="app.form.keep", keys="ctrl+s", label="keep", importance=8),
+    )
+    BINDINGS: ClassVar[list[BindingType]] = bindings_of(ACTIONS)
+    IS_SEARCHED: ClassVar[bool] = False  # the space bar is a key here
+    IS_COUNTED: ClassVar[bool] = False
+
+    def __init__(self, title: str, question: str, rows: Sequence[ListRow], marked: Sequence[str]) -> None:
+        self.marked = list(marked)
+        self._choices = list(rows)
+        self._question = preview_of("", question)
+        super().__init__(title, self._choices, order="given", choose="")
+
+    def compose_above(self) -> ComposeResult:
+        yield Preview(id="message")
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self.query_one("#message", Preview).show(self._question)
+
+    def _fit(self) -> None:
+        super()._fit()
+        width, height = self.app.size
+        message = self.query_one("#message", Preview)
+        message.styles.height = max(1, min(row_count(self._question, width), height // 2))
+        message.styles.margin = (0, 0, int(height >= ROOMY), 0)
+
+    def action_choose(self) -> None:
+        self._mark_row()
+
+    def action_act(self, action_id: str) -> None:
+        if action_id == "app.form.mark":
+            self._mark_row()
+        else:
+            super().action_act(action_id)
+
+    def _mark_row(self) -> None:
+        if self.row is None:
+            return
+        if self.row.id == OTHER_ANSWER:
+            self.dismiss(Picked(row=self.row))
+            return
+        self.marked = [
+            row.id
+            for row in self._choices
+            if row.id != OTHER_ANSWER and (row.id in self.marked) != (row.id == self.row.id)
+        ]
+        self._choices = [
+            row if row.id == OTHER_ANSWER else msgspec.structs.replace(row, is_checked=row.id in self.marked)
+            for row in self._choices
+        ]
+        self.show_rows(self._choices)
 
 
 def _told(field: FilledField) -> PreviewText:

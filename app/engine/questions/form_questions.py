@@ -1,0 +1,128 @@
+"""Asks forms: of a person all fields at once, of a program field by field in questions that any RPC client knows."""
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any, Literal, cast
+
+import msgspec
+
+from app.engine.core.event_bus import EventBus
+from app.engine.core.user_questions import ask_question
+from app.engine.permissions.gate_question import PROGRAM_ANSWER_TIMEOUT
+from app.engine.permissions.permission_context import PermissionContext
+from app.values.forms import AskedForm, FormField
+
+_MAX_TRIES = 3
+YES, NO = "Yes", "No"
+OTHER_ANSWER = "Other answer…"
+"""The option after the choices of a field that also takes a text."""
+
+
+UNSHOWN = "unshown"
+"""The answer of an interface that cannot show a form."""
+
+
+class FormReply(msgspec.Struct, frozen=True, kw_only=True):
+    """The answer to a form."""
+
+    action: Literal["accept", "decline", "cancel"]
+    content: Mapping[str, Any] = {}
+    """Answers by field, converted and checked."""
+    why: str = ""
+    """Why there is no answer, if nobody closed the form."""
+
+
+DECLINED = FormReply(action="decline")
+CANCELLED = FormReply(action="cancel")
+
+
+class FormQuestions:
+    """The forms of one session, asked one at a time."""
+
+    def __init__(self, standing: PermissionContext, event_bus: EventBus) -> None:
+        self._standing = standing
+        self._event_bus = event_bus
+        self._turn = asyncio.Lock()
+
+    @property
+    def can_ask(self) -> bool:
+        """Whether a person or a program can answer."""
+        return self._standing.asks != "nobody"
+
+    async def ask(self, form: AskedForm) -> FormReply:
+        if not self.can_ask:
+            return DECLINED
+        async with self._turn:
+            if self._standing.asks == "person":
+                return await self._ask_person(form)
+            try:
+                return await self._ask_program(form)
+            except TimeoutError:
+                minutes = round(PROGRAM_ANSWER_TIMEOUT / 60)
+                return FormReply(action="cancel", why=f"No answer came within {minutes} minutes.")
+
+    async def _ask_person(self, form: AskedForm) -> FormReply:
+        """Asks with a form; the interface answers with texts by field, `decline`, `unshown` or None."""
+        from app.mcp.elicitation_forms import validate_answers  # noqa: PLC0415  (few sessions ask a form)
+
+        said = await self._ask_question("input", form.title, None, form=form, message=form.message)
+        if said == "decline":
+            return DECLINED
+        if said == UNSHOWN:
+            return FormReply(action="decline", why="The person's client cannot show this form.")
+        if not isinstance(said, Mapping):
+            return CANCELLED
+        content, wrong = validate_answers(form, cast("Mapping[str, str]", said))
+        if wrong:
+            told = "; ".join(
+                f"{field.title}: {wrong[field.name]}" for field in form.fields if field.name in wrong
+            )
+            return FormReply(action="cancel", why=f"The answer did not fit ({told}).")
+        return FormReply(action="accept", content={} if form.url else content)
+
+    async def _ask_program(self, form: AskedForm) -> FormReply:
+        title = f"{form.title}: {form.message if form.server else ''}".rstrip(": ")
+        if form.url or not form.fields:
+            told = f"Open {form.url}" if form.url else ""
+            said = await self._ask_question("confirm", title, PROGRAM_ANSWER_TIMEOUT, message=told)
+            return FormReply(action="accept") if said is True else DECLINED
+        content: dict[str, Any] = {}
+        for field in form.fields:
+            value, wrong = await self._ask_field(form, title, field)
+            if wrong is not None:
+                return FormReply(action="cancel", why=wrong)
+            if value is not None:
+                content[field.name] = value
+        return FormReply(action="accept", content=content)
+
+    async def _ask_field(self, form: AskedForm, title: str, field: FormField) -> tuple[Any, str | None]:
+        """Returns the value, and why there is none: empty if the program closed the question."""
+        from app.mcp.elicitation_forms import SECRET_WARNING, expected_answer, validate_field  # noqa: PLC0415  (as above)
+
+        wrong = ""
+        for _ in range(_MAX_TRIES):
+            details = [f"{each.title}: {each.detail}" for each in field.choices if each.detail]
+            told = "\n".join(filter(None, (title, field.title, field.description, *details, wrong)))
+            said, is_choice = None, field.kind == "yes-no" or (field.kind == "choice" and bool(field.choices))
+            if is_choice:
+                options = tuple(each.title for each in field.choices) or (YES, NO)
+                options += (OTHER_ANSWER,) if field.takes_text else ()
+                said = await self._ask_question("select", told, PROGRAM_ANSWER_TIMEOUT, options=options)
+            if not is_choice or said == OTHER_ANSWER:
+                hint = SECRET_WARNING if form.server else expected_answer(field)
+                said = await self._ask_question(
+                    "input",
+                    f"{told}\n{hint}".rstrip(),
+                    PROGRAM_ANSWER_TIMEOUT,
+                    prefill=field.default,
+                    placeholder=field.kind,
+                )
+            if not isinstance(said, str):
+                return None, ""
+            value, wrong = validate_field(field, said)
+            if not wrong:
+                return value, None
+        return None, f"The answer did not fit ({field.title}: {wrong})."
+
+    async def _ask_question(self, method: str, title: str, seconds: float | None, **more: Any) -> Any:
+        return await ask_question(self._event_bus.publish_now, method, title, seconds, **more)

@@ -8,8 +8,8 @@ import pytest
 from app.engine.questions.ask_tool import ask_tool
 from app.providers.scripted import call, say
 from app.values.events import QuestionAsked
-from tests.engine.stage import Play
-from tests.permits.test_gate import results, stage
+from tests.engine.scripted_session import ScriptedSession
+from tests.permits.test_gate import gated_session, results
 
 SHAPE = {
     "question": "Which database?",
@@ -22,9 +22,9 @@ FREE = {"question": "What is it called?"}
 
 def asking(
     folder: Path, questions: Any, *replies: Any, asks: Any = "person"
-) -> tuple[Play, list[QuestionAsked]]:
-    play = stage(folder, call("ask", questions=questions), say("thanks"), asks=asks)
-    play.session.tools.register(ask_tool(play.session.forms), owner="test")
+) -> tuple[ScriptedSession, list[QuestionAsked]]:
+    harness = gated_session(folder, call("ask", questions=questions), say("thanks"), asks=asks)
+    harness.session.tools.register(ask_tool(harness.session.forms), owner="test")
     asked, waiting = list[QuestionAsked](), list(replies)
 
     def answer(event: Any) -> None:
@@ -32,15 +32,15 @@ def asking(
             asked.append(event)
             event.answer.set_result(waiting.pop(0))
 
-    play.session.subscribe(answer)
-    return play, asked
+    harness.session.subscribe(answer)
+    return harness, asked
 
 
 async def test_choices_several_choices_and_free_text_reach_the_model(tmp_path: Path) -> None:
     replies = {"q1": "Postgres, 16", "q2": "logs\ntests, all of them\nno rush", "q3": "Tern"}
-    play, asked = asking(tmp_path, [SHAPE, EXTRAS, FREE], replies)
-    await play.prompt("go")
-    assert results(play) == [
+    harness, asked = asking(tmp_path, [SHAPE, EXTRAS, FREE], replies)
+    await harness.prompt("go")
+    assert results(harness) == [
         "Which database?\n→ Postgres, 16\nWhat else?\n→ logs; tests, all of them; no rush\nWhat is it called?\n→ Tern"
     ]
     form = asked[0].form
@@ -52,40 +52,40 @@ async def test_choices_several_choices_and_free_text_reach_the_model(tmp_path: P
 async def test_an_answer_in_own_words_is_taken_beside_choices_and_an_empty_one_is_told(
     tmp_path: Path,
 ) -> None:
-    play, _ = asking(tmp_path, [SHAPE, EXTRAS], {"q1": "DuckDB, please"})
-    await play.prompt("go")
-    assert results(play) == ["Which database?\n→ DuckDB, please\nWhat else?\n→ (not answered)"]
+    harness, _ = asking(tmp_path, [SHAPE, EXTRAS], {"q1": "DuckDB, please"})
+    await harness.prompt("go")
+    assert results(harness) == ["Which database?\n→ DuckDB, please\nWhat else?\n→ (not answered)"]
 
 
 async def test_a_refusal_goes_on_and_a_closed_form_ends_the_run_without_an_answer(tmp_path: Path) -> None:
-    play, _ = asking(tmp_path / "a", [SHAPE], "decline")
-    await play.prompt("go")
-    assert "declined to answer" in results(play)[0] and play.script.call_count == 2
-    play, _ = asking(tmp_path / "b", [SHAPE], None)
-    await play.prompt("go")
-    assert "Assume none" in results(play)[0] and play.script.call_count == 1
+    harness, _ = asking(tmp_path / "a", [SHAPE], "decline")
+    await harness.prompt("go")
+    assert "declined to answer" in results(harness)[0] and harness.script.call_count == 2
+    harness, _ = asking(tmp_path / "b", [SHAPE], None)
+    await harness.prompt("go")
+    assert "Assume none" in results(harness)[0] and harness.script.call_count == 1
 
 
 async def test_an_answer_of_a_megabyte_is_refused_in_words(tmp_path: Path) -> None:
-    play, _ = asking(tmp_path, [FREE], {"q1": "x" * 1_000_000})
-    await play.prompt("go")
-    assert results(play) == ["The answer did not fit (What is it called?: longer than 10,000 characters)."]
+    harness, _ = asking(tmp_path, [FREE], {"q1": "x" * 1_000_000})
+    await harness.prompt("go")
+    assert results(harness) == ["The answer did not fit (What is it called?: longer than 10,000 characters)."]
 
 
 async def test_where_nobody_can_be_asked_the_model_is_told_what_to_do(tmp_path: Path) -> None:
-    play, asked = asking(tmp_path, [SHAPE], asks="nobody")
-    await play.prompt("go")
-    assert not asked and "Nobody can be asked in this run" in results(play)[0]
-    assert play.script.call_count == 2, "the model goes on"
+    harness, asked = asking(tmp_path, [SHAPE], asks="nobody")
+    await harness.prompt("go")
+    assert not asked and "Nobody can be asked in this run" in results(harness)[0]
+    assert harness.script.call_count == 2, "the model goes on"
 
 
 async def test_a_program_is_asked_question_by_question(tmp_path: Path) -> None:
-    play, asked = asking(tmp_path, [SHAPE, EXTRAS], "Other answer…", "DuckDB", "logs", asks="program")
-    await play.prompt("go")
+    harness, asked = asking(tmp_path, [SHAPE, EXTRAS], "Other answer…", "DuckDB", "logs", asks="program")
+    await harness.prompt("go")
     assert [event.method for event in asked] == ["select", "input", "input"]
     assert asked[0].options == ("SQLite", "Postgres, 16", "Other answer…")
     assert asked[0].title == "The agent asks\nDatabase\nWhich database?\nSQLite: one file"
-    assert results(play) == ["Which database?\n→ DuckDB\nWhat else?\n→ logs"]
+    assert results(harness) == ["Which database?\n→ DuckDB\nWhat else?\n→ logs"]
 
 
 @pytest.mark.parametrize(
@@ -106,13 +106,13 @@ async def test_a_program_is_asked_question_by_question(tmp_path: Path) -> None:
     ],
 )
 async def test_what_cannot_be_asked_is_refused_in_words(tmp_path: Path, questions: Any, words: str) -> None:
-    play, asked = asking(tmp_path, questions)
-    await play.prompt("go")
-    assert words in results(play)[0] and not asked
+    harness, asked = asking(tmp_path, questions)
+    await harness.prompt("go")
+    assert words in results(harness)[0] and not asked
 
 
 async def test_calls_as_other_agents_make_them_are_understood(tmp_path: Path) -> None:
-    play, asked = asking(tmp_path, '[{"question": "Sure?", "choices": ["yes", 2]}]', {"q1": "2"})
-    await play.prompt("go")
+    harness, asked = asking(tmp_path, '[{"question": "Sure?", "choices": ["yes", 2]}]', {"q1": "2"})
+    await harness.prompt("go")
     assert [choice.title for choice in asked[0].form.fields[0].choices] == ["yes", "2"]
-    assert results(play) == ["Sure?\n→ 2"]
+    assert results(harness) == ["Sure?\n→ 2"]

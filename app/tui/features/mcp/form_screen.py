@@ -176,7 +176,7 @@ class ChoicesScreen(PickerScreen):
             row if row.id == OTHER_ANSWER else msgspec.structs.replace(row, is_checked=row.id in self.marked)
             for row in self._choices
         ]
-        self.show_rows(self._choices)
+        self.show_rows(self._choices, note=f"{len(self.marked)} marked")
 
 
 def _told(field: FilledField) -> PreviewText:

@@ -109,6 +109,15 @@ class Context:
     def is_project_trusted(self) -> bool:
         return self._bound.is_trusted
 
+    def has_nothing_to_trust(self) -> bool:
+        """Whether the project has nothing that would need the user's trust."""
+        return self._session.permissions.standing.needs_no_trust()
+
+    @property
+    def uses_context_files(self) -> bool:
+        """False when the user started with `--no-context-files`."""
+        return self._bound.uses_context_files
+
     async def is_project_unchanged(self) -> bool:
         """Whether the project is trusted with its files as they are now; reads them."""
         return await self._session.permissions.standing.counts_async()

@@ -42,6 +42,8 @@ class SessionBinding(msgspec.Struct, kw_only=True):
     """Variables with secrets that the user passes on to programs started by extensions."""
     cache_dir: Path | None = None
     is_trusted: bool = False
+    uses_context_files: bool = True
+    """False: `--no-context-files`."""
     shutdown: Callable[[], None] = lambda: None
     reload: Callable[[], Any] = lambda: None
     expand: Callable[[str], str] = str

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import msgspec
 
-from app.resources.paths import Paths
+from app.resources.context_imports import below_folder_test, follow_imports, project_imports_test
+from app.resources.paths import Paths, folders_up_to
 from app.resources.text_files import read_text, symlink_escape
 from app.values.user_errors import FileError
 from tools.files.presence import exists, is_dir, is_file
@@ -31,9 +32,9 @@ class ContextFiles(msgspec.Struct, frozen=True, kw_only=True):
     problems: tuple[str, ...] = ()
 
 
-def find_context_files(paths: Paths) -> ContextFiles:
-    """Returns the agent folder's file, then one per folder from the root down to `cwd`. Reading runs nothing,
-    so no trust is needed."""
+def find_context_files(paths: Paths, *, is_trusted: bool = False) -> ContextFiles:
+    """Returns the agent folder's file, then one per folder from the root down to `cwd`, each followed by what it
+    imports. Reading runs nothing, so only the imports of the project's files need trust."""
     found: list[ContextFile] = []
     problems: list[str] = []
     seen: set[Path] = set()
@@ -57,9 +58,36 @@ def find_context_files(paths: Paths) -> ContextFiles:
         except FileError as problem:
             problems.append(str(problem))
             continue
-        if text and text.strip():
-            found.append(ContextFile(path=path, text=text.strip()))
+        if not text or not text.strip():
+            continue
+        found.append(ContextFile(path=path, text=text.strip()))
+        if folder == paths.agent_dir:
+            may_import = below_folder_test(paths.home)
+        elif folder.is_relative_to(top):
+            may_import = project_imports_test(paths)
+        else:
+            may_import = below_folder_test(folder)
+        if is_trusted or folder == paths.agent_dir or not folder.is_relative_to(top):
+            imported = follow_imports(path, text, home=paths.home, may_import=may_import)
+            found += [ContextFile(path=one.path, text=one.text) for one in imported.files]
+            problems += imported.problems
     return ContextFiles(files=tuple(found), problems=tuple(problems))
+
+
+def nested_context_files(paths: Paths, touched: Path) -> Iterator[Path]:
+    """Yields the context files in the folders below `cwd` down to the one of a touched file, whose links do not
+    leave the project."""
+    parts = touched.parent.relative_to(paths.cwd).parts if touched.is_relative_to(paths.cwd) else ()
+    for count in range(1, len(parts) + 1):
+        file = _first(paths.cwd.joinpath(*parts[:count]))
+        if file is not None and not paths.symlink_escape(file):
+            yield file
+
+
+def project_context_files(paths: Paths) -> tuple[Path, ...]:
+    """Returns the context files from the project's top folder down to `cwd`."""
+    found = (_first(folder) for folder in folders_up_to(paths.cwd, paths.top))
+    return tuple(file for file in found if file is not None and not paths.symlink_escape(file))[::-1]
 
 
 def _is_strangers(path: Path) -> bool:

@@ -52,6 +52,7 @@ async def test_bayous_own_can_be_switched_off(paths: Paths):
     found = find_extensions(paths, ExtensionChoice(settings=("-builtin:file-maps",)))
     assert [source.name for source in found.sources] == [
         "builtin:hooks",
+        "builtin:nested-context",
         "builtin:read-recovery",
         "builtin:rules",
     ]
@@ -413,6 +414,7 @@ def test_bayous_own_are_all_there():
     assert set(BUILTIN_EXTENSIONS) == {
         "builtin:file-maps",
         "builtin:hooks",
+        "builtin:nested-context",
         "builtin:read-recovery",
         "builtin:rules",
     }

@@ -94,6 +94,7 @@ async def connect_extensions(
         ),
         cache_dir=paths.cache_dir,
         is_trusted=assembled.project.decision.is_trusted,
+        uses_context_files=not options.no_context_files,
         shutdown=shutdown,
         reload=reload,
         expand=resources.expand,

@@ -56,7 +56,7 @@ class SystemPromptSource:
         """Reads context files, skills and prompt files from disk."""
         choice = self.choice
         if choice.use_context_files:
-            self.context_files = find_context_files(self.paths)
+            self.context_files = find_context_files(self.paths, is_trusted=choice.is_trusted)
         self.skills = find_skills(
             self.paths,
             is_trusted=choice.is_trusted,

@@ -25,6 +25,7 @@ HOOKS_EXTENSION = "builtin:hooks"
 BUILTIN_EXTENSIONS = {
     "builtin:file-maps": "app.extensions.builtin.file_maps",
     HOOKS_EXTENSION: "app.extensions.command_hooks.extension",
+    "builtin:nested-context": "app.extensions.builtin.nested_context",
     "builtin:read-recovery": "app.extensions.builtin.read_recovery",
     "builtin:rules": "app.extensions.builtin.rules",
 }

@@ -12,6 +12,8 @@ from typing import Any, Literal
 
 import msgspec
 
+from app.resources.context_files import project_context_files
+from app.resources.context_imports import follow_imports, project_imports_test
 from app.resources.hook_files import HOOKS_KEY, project_hook_files, read_hook_file
 from app.resources.paths import Paths, folders_up_to
 from app.resources.server_files import project_server_files, read_servers, user_servers_file
@@ -121,6 +123,7 @@ class _ItemCollector:
             for name in SHARED_SKILL_FOLDERS:
                 if _has_something(folder / name / "skills"):
                     yield self._item("prompt", folder / name / "skills", "the project's own skills")
+        yield from self._imports()
         yield from self._rules_of_others()
         yield from self._repository()
 
@@ -248,6 +251,25 @@ class _ItemCollector:
                     detail=each.detail,
                     fingerprint=text_fingerprint(each.content),
                     exceeded_limit=each.exceeded_limit,
+                )
+
+    def _imports(self) -> Iterator[ProjectItem]:
+        """Yields one item per import of a context file. Only its name counts: the text may change, as the context
+        files' own."""
+        for file in project_context_files(self._paths):
+            try:
+                text = read_text(file) or ""
+            except FileError:
+                continue
+            if "@" not in text:
+                continue
+            imported = follow_imports(
+                file, text, home=self._paths.home, may_import=project_imports_test(self._paths)
+            )
+            for one in imported.files:
+                detail = f"imports {self._shown(one.path)}"
+                yield ProjectItem(
+                    kind="prompt", path=self._shown(file), detail=detail, fingerprint=text_fingerprint(detail)
                 )
 
     def _rules_of_others(self) -> Iterator[ProjectItem]:

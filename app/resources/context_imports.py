@@ -1,0 +1,130 @@
+"""Follows imports in context files: `@docs/style.md` in a line adds that file behind the one that names it.
+
+Only existing files are imports; other words with an `@` stay what they are. Code is skipped."""
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import msgspec
+
+from app.resources.paths import Paths
+from app.resources.text_files import read_text
+from app.values.user_errors import FileError
+from tools.files.presence import is_file
+from tools.patterns import late
+
+MAX_IMPORT_DEPTH = 5
+MAX_IMPORTED_FILES = 50
+MAX_IMPORTED_CHARS = 200_000
+"""Limit of all texts that one context file imports."""
+_IMPORT = late(r"(?<![\w`@./])@((?:~/|/|\.{1,2}/)?[\w\-.][\w\-./]*)")
+_FENCE = late(r"\s*(```|~~~)")
+_CODE_SPAN = late(r"(`+)[^`].*?\1")
+_HOME_FOLDERS = (".claude", ".agents")
+
+
+class ImportedText(msgspec.Struct, frozen=True, kw_only=True):
+    """A file that a context file imports."""
+
+    path: Path
+    text: str
+
+
+class ImportedTexts(msgspec.Struct, frozen=True, kw_only=True):
+    """The files that a context file imports, in reading order, and what was not read."""
+
+    files: tuple[ImportedText, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+MayImport = Callable[[Path], bool]
+"""Whether a file, given with its links resolved, may be imported."""
+
+
+def follow_imports(file: Path, text: str, *, home: Path, may_import: MayImport) -> ImportedTexts:
+    """Reads what a context file imports, and what that imports, each file once."""
+    reader = _ImportReader(home, may_import)
+    reader.seen.add(os.path.realpath(file))
+    reader.read(file, text, 1)
+    return ImportedTexts(files=tuple(reader.files), problems=tuple(dict.fromkeys(reader.problems)))
+
+
+def project_imports_test(paths: Paths) -> MayImport:
+    """Returns what a project's files may import: files of the project, and Markdown files of the folders in the
+    home where people keep instructions."""
+    top = os.path.realpath(paths.top)
+    homes = [os.path.realpath(paths.home / name) for name in _HOME_FOLDERS]
+    homes.append(os.path.realpath(paths.agent_dir))
+
+    def may_import(real: Path) -> bool:
+        is_instruction = real.suffix == ".md" and any(real.is_relative_to(folder) for folder in homes)
+        return real.is_relative_to(top) or is_instruction
+
+    return may_import
+
+
+def below_folder_test(folder: Path) -> MayImport:
+    """Returns a test that allows files below a folder."""
+    base = os.path.realpath(folder)
+    return lambda real: real.is_relative_to(base)
+
+
+def import_names(text: str) -> Iterator[str]:
+    """Yields the words of a text that may be imports, without those in code."""
+    is_code = False
+    for line in text.splitlines():
+        if _FENCE.match(line):
+            is_code = not is_code
+        elif not is_code and "@" in line:
+            yield from (name.rstrip(".") for name in _IMPORT.findall(_CODE_SPAN.sub(" ", line)))
+
+
+class _ImportReader:
+    """Collects the imports of one context file."""
+
+    def __init__(self, home: Path, may_import: MayImport) -> None:
+        self.files: list[ImportedText] = []
+        self.problems: list[str] = []
+        self.seen: set[str] = set()
+        self._home = home
+        self._may_import = may_import
+        self._chars = 0
+
+    def read(self, file: Path, text: str, depth: int) -> None:
+        for name in import_names(text):
+            path = self._home / name[2:] if name.startswith("~/") else file.parent / name
+            real = os.path.realpath(path)
+            if real in self.seen or not is_file(path):
+                continue
+            if reason := self._refusal(Path(real), depth):
+                self.problems.append(f"{file}: @{name} was not read: {reason}")
+                continue
+            self.seen.add(real)
+            self._take(path, depth)
+
+    def _refusal(self, real: Path, depth: int) -> str:
+        if not self._may_import(real):
+            return "it is outside of what this file may import"
+        if depth > MAX_IMPORT_DEPTH:
+            return f"imports are followed {MAX_IMPORT_DEPTH} deep"
+        if len(self.files) >= MAX_IMPORTED_FILES:
+            return f"more than {MAX_IMPORTED_FILES} files are imported"
+        return ""
+
+    def _take(self, path: Path, depth: int) -> None:
+        normal = Path(os.path.normpath(path))
+        try:
+            text = (read_text(path) or "").strip()
+        except FileError as problem:
+            self.problems.append(str(problem))
+            return
+        if self._chars + len(text) > MAX_IMPORTED_CHARS:
+            self.problems.append(
+                f"{normal} was not read: imports have more than {MAX_IMPORTED_CHARS:,} characters"
+            )
+            return
+        self._chars += len(text)
+        if text:
+            self.files.append(ImportedText(path=normal, text=text))
+        self.read(normal, text, depth + 1)

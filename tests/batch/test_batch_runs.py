@@ -7,8 +7,8 @@ import signal
 from pathlib import Path
 
 from app.exit_codes import DONE, FAILED, INTERRUPTED, USAGE
-from tests.batch.staged import SCRIPTED, batch, git, hanging, make_repository, results, write_tasks
-from tests.hostile.staging import BAYOU, model_at, settings, spoken
+from tests.batch.batch_setups import SCRIPTED, batch, git, hanging, make_repository, results, write_tasks
+from tests.hostile.setups import BAYOU, answer_body, use_model_at, write_user_settings
 from tests.providers.loopback import Reply, loopback
 
 
@@ -97,11 +97,11 @@ async def test_a_killed_batch_goes_on_and_leaves_no_agent_behind(tmp_path: Path)
     folder, out = tmp_path / "project", tmp_path / "out"
     folder.mkdir()
     tasks = write_tasks(tmp_path / "t.jsonl", *({"id": id, "prompt": f"say {id}"} for id in ("one", "two")))
-    settings(retry={"enabled": False})
+    write_user_settings(retry={"enabled": False})
     async with loopback() as server:
-        model_at(server)
+        use_model_at(server)
         arrived = asyncio.Event()
-        server.reply(Reply(body=spoken("done")), hanging(1, arrived))
+        server.reply(Reply(body=answer_body("done")), hanging(1, arrived))
         words = (*BAYOU, "batch", str(tasks), "--out", str(out), "--folder", str(folder), "--jobs", "1")
         words += ("--models", "mine/m", "--work", str(tmp_path / "work"))
         first = await asyncio.create_subprocess_exec(*words, cwd=tmp_path, stdout=asyncio.subprocess.PIPE)
@@ -110,7 +110,7 @@ async def test_a_killed_batch_goes_on_and_leaves_no_agent_behind(tmp_path: Path)
         await first.wait()
         assert list(results(out)) == ["one"]
         await asyncio.wait_for(server.client_left.wait(), 60)
-        server.reply(Reply(body=spoken("done")))
+        server.reply(Reply(body=answer_body("done")))
         second = await asyncio.create_subprocess_exec(*words, cwd=tmp_path, stdout=asyncio.subprocess.PIPE)
         told = (await asyncio.wait_for(second.communicate(), 120))[0].decode()
     assert second.returncode == DONE and "1 run, 1 done before" in told
@@ -125,7 +125,7 @@ async def test_ctrl_c_ends_all_runs_as_results_and_the_same_command_continues(tm
         tmp_path / "t.jsonl", *({"id": id, "prompt": "wait"} for id in ("one", "two", "three"))
     )
     async with loopback() as server:
-        model_at(server)
+        use_model_at(server)
         arrived = asyncio.Event()
         server.reply(hanging(2, arrived))
         words = (*BAYOU, "batch", str(tasks), "--out", str(out), "--folder", str(folder), "--jobs", "2")

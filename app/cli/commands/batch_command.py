@@ -25,6 +25,7 @@ from tools.amounts import duration, pluralized, tokens
 
 _USAGE = """\
 bayou batch TASKS --out DIR [options] [-- OPTIONS OF EACH RUN]
+bayou batch report DIR [DIR…] [--html FILE] [--csv FILE] [--json-report]
 
 Runs the tasks of a file (.jsonl, .yaml, .csv), each with a bayou of its own in a folder of its own, and appends
 results to DIR/results.jsonl. The same command continues after an interruption.
@@ -67,6 +68,10 @@ def run(words: list[str]) -> int:
     if not words or {"-h", "--help"} & set(words[:1]):
         print_text(_USAGE)
         return 0
+    if words[0] == "report":
+        from app.cli.commands.batch_report import run as run_report  # noqa: PLC0415  (a subcommand of its own)
+
+        return run_report(words[1:])
     asked = _read(words)
     is_dry = "dry-run" in asked.switches
     if "out" not in asked.values and not is_dry:

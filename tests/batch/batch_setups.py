@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from tests.hostile.staging import BAYOU, run
+from tests.hostile.setups import BAYOU, run
 from tests.providers.loopback import Answer, Received, Reply
 
 WRITES = str(Path(__file__).parent / "extensions" / "writes.py")

@@ -1,0 +1,159 @@
+"""A report as lines for a terminal, as one page of HTML, and its runs as CSV."""
+
+import csv
+import io
+from collections.abc import Iterator, Sequence
+from html import escape
+
+from app.batch.report.figures import Comparison, Group, Report, ReportedRun
+from app.printing import safe_text
+from app.values.usage import format_dollars
+from tools.amounts import bar, duration, pluralized, tokens
+
+_BAR_CELLS = 20
+_MAX_NAME = 40
+_WIDE = 120
+_HEAD = ("passed", "rate", "95 %", "cost p50", "p90", "total", "time p50", "p90", "tokens p50")
+_CSV_FIELDS = (
+    *(
+        "id",
+        "key",
+        "number",
+        "model",
+        "thinking",
+        "permissions",
+        "label",
+        "prompt",
+        "commit",
+        "outcome",
+        "reason",
+    ),
+    *(
+        "exit_code",
+        "check_code",
+        "turns",
+        "tokens",
+        "cost",
+        "seconds",
+        "agent_seconds",
+        "started",
+        "patch",
+        "session",
+    ),
+)
+_STYLE = (
+    "body{font:15px/1.5 system-ui,sans-serif;max-width:70rem;margin:2rem auto;padding:0 1rem;color:#222;"
+    "background:#fff}table{border-collapse:collapse;margin:.5rem 0 2rem}th,td{padding:.2rem .8rem;text-align:right;"
+    "border-bottom:1px solid #ddd}th:first-child,td:first-child{text-align:left}.bar{width:12rem;background:#eee;"
+    "position:relative;height:1rem}.bar i,.bar b{position:absolute;top:0;height:100%}.bar i{background:#9cc3e6}"
+    ".bar b{width:2px;background:#1b5e9b}@media(prefers-color-scheme:dark){body{background:#181818;color:#ddd}"
+    "th,td{border-color:#444}.bar{background:#333}.bar i{background:#2f5f8a}.bar b{background:#9cc3e6}}"
+)
+
+
+def terminal_lines(report: Report, columns: int) -> Iterator[str]:
+    """Bars and tokens are left out where there is no room for them."""
+    yield _sum(report)
+    cells = _BAR_CELLS if columns >= _WIDE else 0
+    head = _HEAD if cells else _HEAD[:-1]
+    for grouping in report.groupings:
+        names = [safe_text(group.name)[:_MAX_NAME] for group in grouping.groups]
+        width = max(len(grouping.by), *map(len, names))
+        rows = [_cells(group)[: len(head)] for group in grouping.groups]
+        widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
+        yield ""
+        yield f"{grouping.by:{width}}  {'':{cells}}  " + _aligned(head, widths)
+        for name, group, row in zip(names, grouping.groups, rows, strict=True):
+            drawn = bar(group.rate.rate, 1.0, cells) if cells else ""
+            yield f"{name:{width}}  {drawn}  " + _aligned(row, widths)
+    if report.comparisons:
+        yield ""
+        yield "On the same tasks (sign test; a small p speaks for a difference)"
+        yield from (f"  {_comparison(one)}" for one in report.comparisons)
+    if report.failures:
+        yield ""
+        yield "Not passed"
+        yield from (f"  {one.count:>5}  {one.outcome:<9}  {one.reason}" for one in report.failures)
+
+
+def html_page(report: Report) -> str:
+    """One file that needs nothing else."""
+    parts = [
+        "<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content='width=device-width'>",
+        f"<title>Batch report</title><style>{_STYLE}</style><h1>Batch report</h1>",
+        f"<p>{escape(', '.join(report.batches))}</p><p>{escape(_sum(report))}</p>",
+    ]
+    for grouping in report.groupings:
+        rows = "".join(_html_row(group) for group in grouping.groups)
+        head = "".join(f"<th>{escape(name)}</th>" for name in (grouping.by, "", *_HEAD))
+        parts.append(f"<h2>By {escape(grouping.by)}</h2><table><tr>{head}</tr>{rows}</table>")
+    if report.comparisons:
+        items = "".join(f"<li>{escape(_comparison(one))}</li>" for one in report.comparisons)
+        parts.append(
+            f"<h2>On the same tasks</h2><p>Sign test; a small p speaks for a difference.</p><ul>{items}</ul>"
+        )
+    if report.failures:
+        cells = [
+            (one.outcome, one.reason, str(one.count), ", ".join(one.examples)) for one in report.failures
+        ]
+        rows = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in cells)
+        head = "<tr><th>outcome</th><th>reason</th><th>runs</th><th>such as</th></tr>"
+        parts.append(f"<h2>Not passed</h2><table>{head}{rows}</table>")
+    return "\n".join(parts) + "\n"
+
+
+def csv_text(runs: Sequence[ReportedRun]) -> str:
+    """A line for each run."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(("batch", *_CSV_FIELDS))
+    for run in runs:
+        writer.writerow((run.batch, *(getattr(run.result, name) for name in _CSV_FIELDS)))
+    return text.getvalue()
+
+
+def _sum(report: Report) -> str:
+    told = ", ".join(f"{count} {outcome}" for outcome, count in report.outcomes.items()) or "none"
+    count, whole = sum(report.outcomes.values()), report.all
+    return (
+        f"{pluralized(count, 'run')}: {told}.\n{_percent(whole.rate.rate)} passed "
+        f"({_interval(whole)}), {format_dollars(report.spent)}, {duration(whole.seconds.total) or '0 s'} of work."
+    )
+
+
+def _cells(group: Group) -> tuple[str, ...]:
+    return (
+        f"{group.rate.passed}/{group.rate.of}",
+        _percent(group.rate.rate),
+        _interval(group),
+        format_dollars(group.cost.median),
+        format_dollars(group.cost.ninety),
+        format_dollars(group.cost.total),
+        duration(group.seconds.median) or "0 s",
+        duration(group.seconds.ninety) or "0 s",
+        tokens(round(group.tokens.median)),
+    )
+
+
+def _aligned(cells: Sequence[str], widths: Sequence[int]) -> str:
+    return "  ".join(f"{cell:>{width}}" for cell, width in zip(cells, widths, strict=True))
+
+
+def _html_row(group: Group) -> str:
+    low, high, rate = (round(100 * one, 2) for one in (group.rate.low, group.rate.high, group.rate.rate))
+    drawn = f"<div class=bar><i style='left:{low}%;width:{high - low:.2f}%'></i><b style='left:{rate}%'></b></div>"
+    cells = "".join(f"<td>{escape(cell)}</td>" for cell in _cells(group))
+    return f"<tr><td>{escape(group.name)}</td><td>{drawn}</td>{cells}</tr>"
+
+
+def _comparison(one: Comparison) -> str:
+    better = f"{one.first} is better on {one.first_better}, {one.second} on {one.second_better}"
+    return f"{one.first} and {one.second} on {pluralized(one.tasks, 'task')}: {better}, p = {one.p:.3g}"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %"
+
+
+def _interval(group: Group) -> str:
+    return f"{100 * group.rate.low:.0f}–{100 * group.rate.high:.0f} %"

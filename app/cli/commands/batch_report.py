@@ -1,0 +1,63 @@
+"""Implements `bayou batch report`: what the results of batches say about models, prompts and settings."""
+
+import shutil
+from pathlib import Path
+
+import msgspec
+
+from app.assembly.options import UsageError
+from app.batch.report.figures import latest_runs, report_on
+from app.batch.report.formats import csv_text, html_page, terminal_lines
+from app.cli.change_folder import current_folder
+from app.printing import print_json, print_line, print_text
+from app.resources.text_files import write_text
+from app.values.user_errors import UserError
+
+_USAGE = """\
+bayou batch report DIR [DIR…] [--html FILE] [--csv FILE] [--json-report]
+
+Shows how many runs of batches have passed by model, label, setting and prompt, with the interval of 95 %, what they
+cost and took, what differs on the same tasks, and why runs did not pass.
+
+  --html FILE     write the report as one page
+  --csv FILE      write a line for each run
+  --json-report   print the report as JSON
+"""
+
+
+def run(words: list[str]) -> int:
+    if not words or {"-h", "--help"} & set(words):
+        print_text(_USAGE)
+        return 0
+    base, rest = current_folder(), list(words)
+    folders: list[Path] = []
+    files: dict[str, Path] = {}
+    is_json = False
+    while rest:
+        word = rest.pop(0)
+        if word == "--json-report":
+            is_json = True
+        elif word in ("--html", "--csv"):
+            if not rest:
+                raise UsageError(f"{word} needs a value: FILE.")
+            files[word] = base / Path(rest.pop(0)).expanduser()
+        elif word.startswith("-"):
+            raise UsageError(f"Unknown option: {word}. bayou batch report --help lists the options.")
+        else:
+            folders.append(Path(word).expanduser())
+    if not folders:
+        raise UsageError("bayou batch report needs the folder of a batch.")
+    try:
+        runs = latest_runs(folders)
+        report = report_on(folders, runs)
+        if "--html" in files:
+            write_text(files["--html"], html_page(report))
+        if "--csv" in files:
+            write_text(files["--csv"], csv_text(runs))
+    except UserError as problem:
+        raise UsageError(str(problem)) from None
+    if is_json:
+        print_json(msgspec.to_builtins(report))
+    elif not files:
+        print_line("\n".join(terminal_lines(report, shutil.get_terminal_size().columns)))
+    return 0

@@ -50,7 +50,6 @@ async def connect_extensions(
     reloaded: Callable[[ConnectedExtensions], None] = lambda extended: None,
 ) -> ConnectedExtensions:
     """Loads and starts a session's extensions. Publishes their errors as events; raises for unknown flags only.
-
     `reloaded` is called after every reload, for any cause."""
     session, extensions = assembled.session, assembled.extensions
     extensions.may_read = partial(_may_read, assembled)

@@ -16,14 +16,15 @@ from app.providers.cloud_credentials import CLOUD_CREDENTIALS
 from app.providers.key_values import CredentialError, KeyValues, is_resolvable, mask_secret
 from app.providers.model_stream import Credential
 from app.providers.models.known_providers import PROVIDERS, KnownProvider
-from app.providers.models.models_file import ModelsFile, ProviderAccess, load_models_file
+from app.providers.models.models_file import ProviderAccess, WatchedModelsFile
 from app.values.user_errors import FileError
 
 if TYPE_CHECKING:
     from app.providers.signin.interface import SignIn
 
-__all__ = ["CredentialError", "Credentials", "Source", "mask_secret"]
+__all__ = ["CredentialError", "Credentials", "Source", "is_too_short", "mask_secret"]
 
+_SHORTEST_KEY = 8
 Source = Literal["run", "stored", "sign-in", "extension", "models.json", "environment", "surroundings"]
 _OAUTH_BETA = {"Anthropic-Beta": "oauth-2025-04-20"}
 
@@ -37,6 +38,11 @@ class _ExtensionKey(msgspec.Struct, frozen=True, kw_only=True):
     is_bearer: bool
     is_for_address: bool
     """The extension gave the key together with an address."""
+
+
+def is_too_short(key: str) -> bool:
+    """Says whether a key is probably cut; `$NAME` and `!command` are not keys."""
+    return len(key) < _SHORTEST_KEY and not key.startswith(("$", "!"))
 
 
 def _key_for_address(
@@ -60,15 +66,13 @@ class Credentials:
         self, agent_dir: Path, env: Mapping[str, str], *, sign_ins: Mapping[str, "SignIn"] | None = None
     ) -> None:
         self._sign_ins = dict(sign_ins) if sign_ins is not None else None
-        self._agent_dir = agent_dir
         self._env = env
         self._auth = AuthFile(agent_dir)
         self._values = KeyValues(env)
         self._for_this_run: dict[str, str] = {}
         self._provided: dict[str, list[_ExtensionKey]] = {}
         self._offered: dict[str, list[tuple[str, SignIn]]] = {}
-        self._models_file: ModelsFile | None = None
-        self._in_models_file: dict[str, ProviderAccess] = {}
+        self._models_file = WatchedModelsFile(agent_dir)
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -295,13 +299,7 @@ class Credentials:
         return entries[-1] if entries else None
 
     def _models_file_access(self, provider: str) -> ProviderAccess:
-        """Returns the key settings of models.json, which is read once."""
-        access = self._in_models_file.get(provider)
-        if access is None:
-            if self._models_file is None:
-                self._models_file = load_models_file(self._agent_dir)
-            access = self._in_models_file[provider] = self._models_file.access_to(provider)
-        return access
+        return self._models_file.now().access_to(provider)
 
     def _has_variables(self, known: KnownProvider) -> bool:
         has_key = any(self._env.get(name) for name in (*known.bearer_env, *known.env))

@@ -42,7 +42,10 @@ def obey_modes() -> None:
         (["-Z"], "Unknown option: -Z. See bayou --help."),
         (["map", "--frobnicate"], "Unknown option: --frobnicate."),
         (["--model"], "--model needs a value"),
-        (["--model", "nope", "-p", "list"], "No model is called 'nope'. `bayou --list-models` lists all."),
+        (
+            ["--model", "nope", "-p", "list"],
+            "No model is called 'nope'. `bayou --list-models` lists all; your own are in ",
+        ),
         (["--thinking", "silly"], "--thinking silly: not one of off, minimal"),
         (["--cwd", "nowhere", "-p", "list"], "--cwd nowhere: there is no such folder."),
         (["--cwd", "file", "-p", "list"], "--cwd file: there is no such folder."),

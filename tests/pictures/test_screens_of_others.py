@@ -12,7 +12,7 @@ from app.tui.features.blocks.overlay import OverlayScreen
 from tests.support.photographs import Photographs
 from tests.support.screens import Screen
 from widgets.emulator.terminal_view import TerminalScreen
-from widgets.screens.dialogs import QuestionScreen, WaitScreen
+from widgets.screens.dialogs import InputScreen, WaitScreen
 from widgets.screens.picker import PickerScreen
 
 OWN_WIDGET = """
@@ -49,7 +49,7 @@ async def test_signing_in_and_out(screen: Screen, photographs: Photographs) -> N
     credentials.sign_ins["harbour"] = ByCode()
     async with photographs.of(app) as tour:
         await tour.say("/login harbour")
-        await tour.until(lambda: isinstance(app.screen, QuestionScreen))
+        await tour.until(lambda: isinstance(app.screen, InputScreen))
         await tour.press("enter")
         await tour.until(lambda: isinstance(app.screen, WaitScreen))
         await tour.photograph("code")

@@ -366,6 +366,10 @@ def test_the_command_stores_checks_and_removes(
     assert run_auth(["check", "--provider", "openai"], tmp_path, {"OPENAI_API_KEY": "x"}) == 0
     (tmp_path / "auth.json").write_text('{"openai": {"type": "api_key", "key": "$GONE"}}')
     assert run_auth(["check", "--provider", "openai"], tmp_path, {}) == 2
+    assert run_auth(["check", "openai"], tmp_path, {}) == 2
+    for words in (["login", "opnai"], ["check", "opnai"]):
+        assert run_auth(words, tmp_path, {}) == 1
+        assert "There is no provider 'opnai'. Did you mean openai" in capsys.readouterr().err
     with pytest.raises(UsageError, match="invalid choice"):
         run_auth(["nonsense"], tmp_path, {})
     assert "sk-secret" not in "".join(capsys.readouterr())

@@ -72,8 +72,7 @@ class Screen:
         for usage in ("app.providers.offline.guide.prompt_usage", "app.providers.scripted.Scripted.usage"):
             monkeypatch.setattr(usage, _usage)
         # The same path on every machine, because its length counts among the tokens of the context.
-        for reader in ("app.assembly.prompt_and_themes", "app.tui.features.models.login"):
-            monkeypatch.setattr(f"{reader}.docs_dir", lambda: Path("/usr/share/bayou/docs"))
+        monkeypatch.setattr("app.assembly.prompt_and_themes.docs_dir", lambda: Path("/usr/share/bayou/docs"))
         monkeypatch.chdir(self.project)
 
     def app(

@@ -21,7 +21,7 @@ from app.printing import print_json, print_line, print_note
 from app.providers.credentials import CredentialError, Credentials
 from app.providers.model_stream import StreamOptions
 from app.providers.models.catalogue import ModelCatalogue
-from app.providers.models.known_providers import PROVIDERS
+from app.providers.models.known_providers import PROVIDERS, unknown_provider
 from app.providers.models.model_names import ModelNotFound, select_model
 from app.providers.registry import Registry
 from app.providers.signin.interface import SignIn
@@ -199,6 +199,7 @@ async def _run(
             catalogue, registry = ModelCatalogue.load(agent_dir, env=env), Registry()
             if load_extension_models is not None:
                 await load_extension_models(catalogue, credentials)
+            _refuse_unknown(given.provider, catalogue, credentials)
             ask = KeyChecker(catalogue, registry, lambda: options)
             ui = TerminalUi(opens_browser=not given.no_browser)
             # Piped input is a key.
@@ -226,13 +227,16 @@ async def _run(
 async def _check(
     given: argparse.Namespace, agent_dir: Path, env: Mapping[str, str], credentials: Credentials
 ) -> int:
+    provider = given.provider or given.named_provider
     if given.model:
         catalogue = ModelCatalogue.load(agent_dir, env=env)
-        providers = [select_model(given.model, catalogue, credentials, given.provider).model.provider]
-    elif given.provider:
-        providers = [given.provider]
+        providers = [select_model(given.model, catalogue, credentials, provider).model.provider]
+    elif provider:
+        _refuse_unknown(provider, ModelCatalogue.load(agent_dir, env=env), credentials)
+        providers = [provider]
     else:
-        providers = [name for name in PROVIDERS if credentials.has(name)]
+        names = ModelCatalogue.load(agent_dir, env=env).providers
+        providers = [name for name in names if credentials.has(name)]
     checks = [await check_credential(name, credentials) for name in providers]
     for result in checks:
         if given.json:
@@ -244,6 +248,13 @@ async def _check(
                 )
             )
     return max((EXIT_CODES[result.state] for result in checks), default=1)
+
+
+def _refuse_unknown(provider: str, catalogue: ModelCatalogue, credentials: Credentials) -> None:
+    """Raises `CredentialError` with similar names. An extension's provider with a key is known, too."""
+    is_signed_in_to = provider in credentials.sign_ins or credentials.has(provider)
+    if provider not in catalogue.providers and not is_signed_in_to:
+        raise CredentialError(unknown_provider(provider, catalogue.providers))
 
 
 class _Parser(argparse.ArgumentParser):
@@ -265,7 +276,8 @@ def _parser() -> argparse.ArgumentParser:
     signing_out = actions.add_parser("logout", help="remove the stored key or sign-in")
     signing_out.add_argument("provider")
     checking = actions.add_parser("check", help="check whether a key works; exit code 0, 1 or 2")
-    checking.add_argument("--provider")
+    checking.add_argument("provider", nargs="?", help="default: all that have a key")
+    checking.add_argument("--provider", dest="named_provider")
     checking.add_argument("--model")
     checking.add_argument("--json", action="store_true")
     return parser

@@ -40,6 +40,7 @@ async def get_state(session: Session) -> response_data.State:
 
 @session_command("Switch the model", "It answers from the next request on.")
 async def set_model(session: Session, provider: str, model_id: str) -> Model:
+    session.models.reread()
     model = session.models.choice.find(provider, model_id)
     await session.models.use(model)
     return model
@@ -55,6 +56,7 @@ async def cycle_model(session: Session) -> response_data.CycledModel | None:
 
 @session_command("Models that can be used now", answer="models")
 async def get_available_models(session: Session) -> Sequence[Model]:
+    session.models.reread()
     return session.models.choice.available()
 
 

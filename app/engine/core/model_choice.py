@@ -94,6 +94,23 @@ class ModelChoice:
         elif found is not None and self.is_available(found):
             self.set(found)
 
+    def reread(self) -> tuple[str, ...]:
+        """Reads models.json again if it has changed, and returns its faults then."""
+        if self.catalogue.file.now() is self.catalogue.own:
+            return ()
+        self.catalogue.reread()
+        if self.model is None:
+            self.find_missing()
+        elif (now := self._as_now_defined(self.model)) is not None:
+            self._use(now)
+        return self.catalogue.problems
+
+    def _as_now_defined(self, model: Model) -> Model | None:
+        found = self.catalogue.find(model.provider, model.id)
+        if found is not None or model.provider in PROVIDERS:
+            return found
+        return self.catalogue.unlisted_model(model.provider, model.id)
+
     def available(self) -> tuple[Model, ...]:
         """Returns the models whose provider has credentials, or needs none."""
         return tuple(

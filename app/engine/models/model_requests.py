@@ -31,6 +31,7 @@ from app.values.events import (
     MessageEnd,
     MessageStart,
     MessageUpdate,
+    Notice,
     ProviderRequestDelivered,
     ProviderRequestFailed,
     ProviderRequestPrepared,
@@ -163,9 +164,15 @@ class ModelRequests:
         """Returns the unfinished answer, as far as it has arrived."""
         return self.stream.partial if self.stream is not None else None
 
+    def _current_model(self) -> Model:
+        """Returns the chosen model as models.json defines it now."""
+        for problem in self._choice.reread():
+            self._telling.publish_now(Notice(level="warning", text=problem))
+        return self._choice.required()
+
     async def ask(self, abort: Abort) -> AssistantStream:
         """Sends the conversation to the chosen model. A failure is an answer, too."""
-        model = self._choice.required()
+        model = self._current_model()
         try:
             self.budget.admit(is_turn=True)
             with abort.interrupting():
@@ -244,7 +251,7 @@ class ModelRequests:
 
     async def beside(self, messages: Sequence[Message]) -> AssistantStream:
         """Requests an answer to other messages with the same prompt and tools; nothing is recorded or published."""
-        model = self._choice.required()
+        model = self._current_model()
         credential, failure = await self._credential(model.provider)
         try:
             self.budget.admit()

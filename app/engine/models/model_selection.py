@@ -9,7 +9,7 @@ from app.engine.core.event_bus import EventBus
 from app.engine.core.model_choice import ModelChoice
 from app.engine.models.prompt_cache import PromptCache
 from app.values.entries import ThinkingLevelChangeEntry
-from app.values.events import ModelChanged, ThinkingLevelChanged
+from app.values.events import ModelChanged, Notice, ThinkingLevelChanged
 from app.values.models import Model, ThinkingLevel
 
 ModelSource = Literal["set", "cycle", "restore"]
@@ -32,6 +32,11 @@ class ModelSelection(msgspec.Struct, eq=False):
         self.cache.warn_if_dropped("model")
         if level_changed:
             await self._record_thinking()
+
+    def reread(self) -> None:
+        """Reads models.json again if it has changed, and warns of its faults."""
+        for problem in self.choice.reread():
+            self.event_bus.publish_now(Notice(level="warning", text=problem))
 
     def record_choice(self) -> None:
         """Records the thinking level before a run, so that a resumed session restores it."""

@@ -109,6 +109,7 @@ def set_mode(session: Session, mode: str) -> None:
 
 async def use_model(session: Session, key: str) -> None:
     provider, _, model_id = key.partition("/")
+    session.models.reread()
     await session.models.use(session.models.choice.find(provider, model_id))
 
 

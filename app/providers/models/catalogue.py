@@ -11,7 +11,7 @@ import msgspec
 
 from app.providers.models.discovery_store import Discovered, load_discovered
 from app.providers.models.known_providers import PROVIDERS
-from app.providers.models.models_file import ModelsFile, load_models_file
+from app.providers.models.models_file import WatchedModelsFile
 from app.values.models import Model
 from app.values.wire import from_wire
 
@@ -22,17 +22,32 @@ _INHERITED_KEYS = ("api", "baseUrl", "compat", "headers", "transport")
 class ModelCatalogue:
     """The models of one program run. Reading never fails: unusable entries are reported in `problems`."""
 
-    def __init__(self, own: ModelsFile, discovered: Mapping[str, Discovered], env: Mapping[str, str]) -> None:
-        self._own = own
+    def __init__(
+        self, file: WatchedModelsFile, discovered: Mapping[str, Discovered], env: Mapping[str, str]
+    ) -> None:
+        self.file = file
+        self.own = file.now()
+        """The entries of models.json that the models were made from."""
         self._discovered = dict(discovered)
         self._env = env
         self._added: dict[str, list[tuple[str, dict[str, Any]]]] = {}
         self._by_provider: dict[str, dict[str, Model]] = {}
-        self._problems: list[str] = list(own.problems)
+        self._problems: list[str] = list(self.own.problems)
 
     @classmethod
     def load(cls, agent_dir: Path, *, env: Mapping[str, str]) -> "ModelCatalogue":
-        return cls(load_models_file(agent_dir), load_discovered(agent_dir), env)
+        return cls(WatchedModelsFile(agent_dir), load_discovered(agent_dir), env)
+
+    @property
+    def path(self) -> Path:
+        """Returns the path of models.json."""
+        return self.file.path
+
+    def reread(self) -> None:
+        """Takes over what models.json says now."""
+        self.own = self.file.now()
+        self._by_provider.clear()
+        self._problems = list(self.own.problems)
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -43,7 +58,7 @@ class ModelCatalogue:
     def providers(self) -> tuple[str, ...]:
         """Returns the provider ids in the order of the search for a default model: the user's providers come
         first."""
-        own = [*self._own.providers, *self._added, *self._discovered]
+        own = [*self.own.providers, *self._added, *self._discovered]
         return tuple(dict.fromkeys([*(name for name in own if name not in PROVIDERS), *PROVIDERS, "offline"]))
 
     def models(self) -> tuple[Model, ...]:
@@ -67,7 +82,7 @@ class ModelCatalogue:
         """Returns the user's providers without listed models; their servers can be asked for a list."""
         return tuple(
             provider
-            for provider, entry in self._own.providers.items()
+            for provider, entry in self.own.providers.items()
             if provider not in PROVIDERS and not entry.get("models")
         )
 
@@ -85,7 +100,7 @@ class ModelCatalogue:
         return api, base.get("baseUrl") or (first.base_url if first else "")
 
     def name_of(self, provider: str) -> str:
-        own = self._own.providers.get(provider, {}).get("name")
+        own = self.own.providers.get(provider, {}).get("name")
         known = PROVIDERS.get(provider)
         return own or (known.name if known else provider)
 
@@ -137,7 +152,7 @@ class ModelCatalogue:
     def _layers(self, provider: str) -> list[Mapping[str, Any]]:
         """Returns the entries about a provider that extend the bundled data: from models.json, then from
         extensions."""
-        own = self._own.providers.get(provider)
+        own = self.own.providers.get(provider)
         return [layer for layer in (own, *(entry for _, entry in self._added.get(provider, ()))) if layer]
 
     def _template(self, provider: str) -> dict[str, Any]:

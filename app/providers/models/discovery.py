@@ -59,24 +59,31 @@ async def discover(
         return Discovery(state="unavailable", error=str(problem))
     if credential is None:
         return Discovery(state="unauthenticated")
-    url = models_url(api, base_url)
     kept = catalogue.discovered(provider)
     age = kept.age_seconds() if kept else None
+    url = models_url(api, base_url)
     try:
-        async with asyncio.timeout(ASKING_SECONDS):
-            data = await _fetch(url, api, credential, StreamOptions(proxy=proxy))
-    except TimeoutError:
-        error = f"no answer within {ASKING_SECONDS:g} s"
-        return Discovery(state="unavailable", url=url, error=error, age_seconds=age)
+        found = await list_models(api, base_url, credential, proxy=proxy)
     except ProviderError as problem:
         return Discovery(
             state="unavailable", url=url, status=problem.status, error=str(problem), age_seconds=age
         )
-    models = tuple(read_models(data))
-    found = Discovered(models=models, fetched_at=time.time(), base_url=base_url)
+    models = found.models
     catalogue.take_discovered(provider, found)
     await asyncio.to_thread(save_discovered, agent_dir, provider, found)
     return Discovery(state="ok" if models else "empty", url=url, age_seconds=0.0, count=len(models))
+
+
+async def list_models(
+    api: str, base_url: str, credential: Credential, *, proxy: str | None = None
+) -> Discovered:
+    """Asks a server for its models. Raises `ProviderError`."""
+    try:
+        async with asyncio.timeout(ASKING_SECONDS):
+            data = await _fetch(models_url(api, base_url), api, credential, StreamOptions(proxy=proxy))
+    except TimeoutError:
+        raise ProviderError(f"no answer within {ASKING_SECONDS:g} s", kind="timeout") from None
+    return Discovered(models=tuple(read_models(data)), fetched_at=time.time(), base_url=base_url)
 
 
 def discovery_hint(discovery: Discovery) -> str | None:

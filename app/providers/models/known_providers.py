@@ -1,7 +1,7 @@
 """The providers that bayou knows: their names, the variables of their keys and their default models. Their
 models are in `data/`; keys belong to the provider, not to the API."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from importlib.util import find_spec
 
 import msgspec
@@ -152,6 +152,17 @@ _LIST = (
 
 PROVIDERS: Mapping[str, KnownProvider] = {provider.id: provider for provider in _LIST}
 """The providers in the order of the search for a default model: vendors before resellers."""
+
+
+def unknown_provider(name: str, providers: Iterable[str]) -> str:
+    """Says that there is no such provider, with similar ids and where others are added."""
+    from difflib import get_close_matches  # noqa: PLC0415  (only when a name was wrong)
+
+    close = get_close_matches(name.casefold(), list(providers), n=3)
+    near = f"Did you mean {' or '.join(close)}? " if close else ""
+    return (
+        f"There is no provider '{name}'. {near}Servers of your own: /login, Another server, or models.json."
+    )
 
 
 def key_variable(provider: str, env: Mapping[str, str]) -> str:

@@ -57,8 +57,8 @@ def select_model(
     pool = catalogue.models_of(provider) if provider else catalogue.models()
     where = f" of {provider}" if provider else ""
     near = _similar_models(pattern, pool)
-    hint = "Near it:" if near else "`bayou --list-models` lists all."
-    raise ModelNotFound(f"No model{where} is called '{pattern}'. {hint}", near)
+    hint = f"`bayou --list-models` lists all; your own are in {catalogue.path}."
+    raise ModelNotFound(f"No model{where} is called '{pattern}'. {hint}{' Near it:' if near else ''}", near)
 
 
 def select_scope(
@@ -178,6 +178,8 @@ def _is_dated(model: Model) -> bool:
 def _unlisted_selection(pattern: str, catalogue: ModelCatalogue, provider: str | None) -> Selection | None:
     """Selects a model id that this version does not know, given with its provider, and uses it as typed."""
     name, level = _level_splits(pattern)[-1]
+    if any(mark.isspace() for mark in name):  # words of a prompt behind the name
+        return None
     if provider is None:
         provider, slash, name = name.partition("/")
         if not slash:

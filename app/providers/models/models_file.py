@@ -10,6 +10,7 @@ import msgspec
 from app.providers.json_files import place_of, read_object
 from app.providers.models.known_providers import PROVIDERS
 from app.values.user_errors import FileError
+from tools.files.watched import ReloadedFile
 
 _TEXTS = ("name", "baseUrl", "apiKey", "api", "oauth", "transport")
 _OBJECTS = ("headers", "compat", "modelOverrides")
@@ -57,13 +58,24 @@ class ProviderAccess(msgspec.Struct, frozen=True, kw_only=True):
     """The key is given together with an address."""
 
 
-def load_models_file(agent_dir: Path) -> ModelsFile:
-    path = agent_dir / "models.json"
-    try:
-        data, text = read_object(path)
-    except FileError as fault:
-        return ModelsFile(path=path, problems=(str(fault),))
-    return _Check(path, text).run(data)
+class WatchedModelsFile:
+    """`models.json`, read again when it changes. While it cannot be parsed, its last valid content stays in use."""
+
+    def __init__(self, agent_dir: Path) -> None:
+        self.path = agent_dir / "models.json"
+        self._last_valid = ModelsFile(path=self.path)
+        self._file = ReloadedFile(self.path, self._read)
+
+    def now(self) -> ModelsFile:
+        return self._file.now()
+
+    def _read(self) -> ModelsFile:
+        try:
+            data, text = read_object(self.path)
+        except FileError as fault:
+            return msgspec.structs.replace(self._last_valid, problems=(str(fault),))
+        self._last_valid = _Check(self.path, text).run(data)
+        return self._last_valid
 
 
 class _Check:

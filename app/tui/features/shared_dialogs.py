@@ -8,7 +8,7 @@ from app.tui.page_protocols import AskPerson, OnRequest
 from tools.results import Card
 from widgets.lists.rows import ListRow
 from widgets.screens.block import BlockScreen
-from widgets.screens.dialogs import InputScreen, QuestionScreen
+from widgets.screens.dialogs import ConfirmScreen, InputScreen, QuestionScreen
 from widgets.screens.picker import Picked, PickerScreen
 from widgets.transcript.blocks import CardBlock, CardState
 
@@ -39,6 +39,11 @@ async def ask_text(
     """Asks for one line of text; a secret is not displayed."""
     screen = InputScreen(title, text, placeholder=placeholder, prefill=prefill, is_secret=is_secret)
     return await ask(screen)
+
+
+async def confirm(ask: AskPerson, title: str, text: str = "") -> bool:
+    """Asks yes or no; Enter and Escape mean no."""
+    return bool(await ask(ConfirmScreen(title, text, is_dangerous=True)))
 
 
 async def ask_live(

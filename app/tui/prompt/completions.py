@@ -114,6 +114,7 @@ def arguments_of(
     """Returns the argument completions of bayou's own commands, by command name."""
 
     def model(typed: str) -> list[Suggestion]:
+        session.models.reread()
         found = session.models.choice.available()[:_MODELS_SHOWN]
         return [Suggestion(text=one.key, detail=one.name, kind="argument") for one in found]
 

@@ -1,15 +1,21 @@
 """`/login` and `/logout`: keys that are stored, accounts that are signed in to, and what is given up."""
 
 import asyncio
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from app.engine.core.model_choice import ModelChoice
 from app.providers.credentials import Credentials
 from app.providers.model_stream import Credential
+from app.providers.models.catalogue import ModelCatalogue
 from app.providers.signin.interface import Entry, SignInUi
 from app.providers.signin.key_check import KeyCheck
 from app.tui.features.models.login import LoginPage
+from app.tui.features.models.other_server import OtherServer
+from app.values.models import Model
+from app.values.user_errors import UserError
 from tests.tui.pages.person import Person, at_the_keyboard
 
 TAKEN = KeyCheck(state="accepted")
@@ -40,12 +46,22 @@ def credentials(tmp_path: Path) -> Credentials:
     return Credentials(tmp_path, {})
 
 
-def page_of(credentials: Credentials, person: Person, answer: KeyCheck = TAKEN) -> LoginPage:
+def page_of(
+    credentials: Credentials,
+    person: Person,
+    answer: KeyCheck = TAKEN,
+    providers: Sequence[str] = ("deepseek", "harbour"),
+) -> LoginPage:
     async def check(provider: str, credential: Credential) -> KeyCheck:
         assert credential.key == "sk-secret"
         return answer
 
-    return LoginPage(credentials, lambda: ("deepseek", "harbour"), person.ask, person.say, check)
+    async def use(model: Model) -> None:
+        raise AssertionError("no server was connected")
+
+    choice = ModelChoice(ModelCatalogue.load(Path("/nowhere"), env={}), credentials)
+    other = OtherServer(choice, use, Path("/nowhere"), lambda: None, person.ask, person.say)
+    return LoginPage(credentials, lambda: providers, person.ask, person.say, check, other)
 
 
 async def given_key(credentials: Credentials, answer: KeyCheck) -> list[str]:
@@ -80,28 +96,47 @@ async def test_what_a_taken_key_lacks_is_said(credentials: Credentials) -> None:
     ]
 
 
-async def test_where_an_application_is_needed_it_is_said_before_one_chooses(credentials: Credentials) -> None:
+async def test_a_key_is_asked_for_at_once_where_an_account_needs_an_application(
+    credentials: Credentials,
+) -> None:
     async with at_the_keyboard() as person:
-        page = LoginPage(credentials, lambda: ("anthropic",), person.ask, person.say, _never)
+        page = page_of(credentials, person, providers=("anthropic",))
         async with person.asked(page.connect()):
             await person.sees_soon("an account, with your own BAYOU_ANTHROPIC_CLIENT_ID")
             await person.press("enter")
-            await person.sees_soon("Sign in to an account, with your own BAYOU_ANTHROPIC_CLIENT_ID")
-            [told] = person.heard
-            assert "BAYOU_ANTHROPIC_CLIENT_ID" in told and "providers.md" in told
-            await person.press("down", "enter")
-        assert person.heard == [told]
+            await person.sees_soon("API key for Anthropic", "needs", "BAYOU_ANTHROPIC_CLIENT_ID")
+            await person.press("enter")
+        assert person.heard == [] and not credentials.stored()
 
 
-async def _never(provider: str, credential: Credential) -> KeyCheck:
-    raise AssertionError("nobody gave a key")
+async def test_a_key_that_is_cut_is_questioned(credentials: Credentials) -> None:
+    async with at_the_keyboard() as person:
+        async with person.asked(page_of(credentials, person).connect("deepseek")):
+            await person.press(*"sk-1", "enter")
+            await person.sees_soon("A key of 4 characters?")
+            await person.press("enter")
+        assert person.heard == [] and not credentials.stored()
+
+
+async def test_an_unknown_provider_is_refused_with_the_name_that_was_meant(credentials: Credentials) -> None:
+    async with at_the_keyboard() as person:
+        with pytest.raises(UserError, match=r"no provider 'deepsek'. Did you mean deepseek\?"):
+            await page_of(credentials, person).connect("deepsek")
+
+
+@pytest.mark.parametrize("word", ["ollama", "local", "custom", "studio", "compatible", "vllm"])
+async def test_a_server_of_ones_own_is_found_by_any_word_for_it(credentials: Credentials, word: str) -> None:
+    async with at_the_keyboard() as person, person.asked(page_of(credentials, person).connect()):
+        await person.press(*word)
+        await person.sees_soon("Another server…")
+        await person.press("escape")
 
 
 async def test_a_key_is_stored_and_never_shown(credentials: Credentials) -> None:
     async with at_the_keyboard() as person:
         async with person.asked(page_of(credentials, person).connect()):
             await person.press("enter")
-            await person.sees_soon("API key for DeepSeek", "for you alone")
+            await person.sees_soon("API key for DeepSeek", "which only you can read")
             await person.press(*"sk-secret")
             assert "sk-secret" not in person.sees
             await person.press("enter")
@@ -131,7 +166,7 @@ async def test_an_account_is_signed_in_to_by_a_code(credentials: Credentials, is
     credentials.offer("harbour", account, owner="test")
     async with at_the_keyboard() as person:
         async with person.asked(page_of(credentials, person).connect("harbour")):
-            await person.sees_soon("Sign in to an account of Harbour", "Use an API key")
+            await person.sees_soon("API key for harbour", "press Enter without a key")
             await person.press("enter")
             await person.sees_soon("WDJB-MJHT", "within 15 minutes")
             if is_entered:

@@ -40,6 +40,7 @@ class LoginFeature(Feature["LoginPage"]):
         from app.providers.model_stream import StreamOptions  # noqa: PLC0415  (when it is first used)
         from app.providers.signin.key_check import KeyChecker  # noqa: PLC0415  (when it is first used)
         from app.tui.features.models.login import LoginPage  # noqa: PLC0415  (when it is first used)
+        from app.tui.features.models.other_server import OtherServer  # noqa: PLC0415
 
         assembled, choice = screen.assembled, screen.assembled.choice
 
@@ -48,8 +49,21 @@ class LoginFeature(Feature["LoginPage"]):
             return None if network.offline else StreamOptions(proxy=network.http_proxy)
 
         check = KeyChecker(choice.catalogue, assembled.registry, options)
+        other_server = OtherServer(
+            choice,
+            screen.session.models.use,
+            assembled.prompt.paths.agent_dir,
+            options,
+            screen.ask,
+            screen.say,
+        )
         return LoginPage(
-            choice.credentials, lambda: choice.catalogue.providers, screen.ask, screen.say, check
+            choice.credentials,
+            lambda: choice.catalogue.providers,
+            screen.ask,
+            screen.say,
+            check,
+            other_server,
         )
 
 

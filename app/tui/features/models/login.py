@@ -6,13 +6,15 @@ from pathlib import Path
 
 import msgspec
 
-from app.providers.credentials import Credentials, Source
-from app.providers.models.known_providers import PROVIDERS
-from app.providers.signin.interface import Entry, SignIn, unregistered
+from app.providers.credentials import Credentials, Source, is_too_short
+from app.providers.models.known_providers import PROVIDERS, unknown_provider
+from app.providers.signin.interface import Entry, SignIn
 from app.providers.signin.key_check import Check
-from app.resources.paths import docs_dir
-from app.tui.features.shared_dialogs import ask_text, pick, select
+from app.tui.features.models.other_server import NAMES, OTHER_SERVER, OtherServer
+from app.tui.features.shared_dialogs import ask_text, confirm, pick
 from app.tui.page_protocols import AskPerson, ShowMessage
+from app.values.user_errors import UserError
+from tools.amounts import pluralized
 from tools.running.browser import open_page
 from widgets.lists.rows import Badge, ListRow
 from widgets.screens.dialogs import WaitScreen
@@ -80,42 +82,60 @@ class LoginPage(msgspec.Struct, frozen=True):
     say: ShowMessage
     check: Check
     """Asks a provider whether it accepts a key."""
+    other_server: OtherServer
 
     async def connect(self, provider: str = "") -> None:
         """Stores an API key or the tokens of an account."""
         if not provider:
             rows = [_provider_row(self.credentials, name) for name in self.providers()]
-            picked = await pick(self.ask, "Connect a provider", rows)
+            picked = await pick(self.ask, "Connect a provider", [*rows, OTHER_SERVER])
             if picked is None:
                 return
             provider = picked.row.id
+        if not self._is_known(provider):
+            if provider != OTHER_SERVER.id and provider.casefold() not in NAMES:
+                raise UserError(unknown_provider(provider, self.providers()))
+            await self.other_server.connect()
+            return
         if await self._connect(provider):
             self.say(f"{title_of(provider)} is connected. /model chooses one of its models.")
 
+    def _is_known(self, provider: str) -> bool:
+        """An extension may offer a sign-in for a provider that has no models yet."""
+        return provider in self.providers() or provider in self.credentials.sign_ins
+
     async def _connect(self, provider: str) -> bool:
         """Connects one provider; returns False if the user cancelled."""
-        account = self.credentials.sign_ins.get(provider)
-        by_account = account is not None and await self._wants_account(account)
-        if by_account is None:
+        account, known = self.credentials.sign_ins.get(provider), PROVIDERS.get(provider)
+        if account is not None and not account.missing and known and not (known.env or known.bearer_env):
+            return await self._sign_in(provider, account)
+        told = "It is stored in auth.json, which only you can read."
+        if account is not None and account.missing:
+            told += f" Signing in to an account needs {account.missing} (docs/providers.md)."
+        elif account is not None:
+            told += f" To sign in to an account of {account.name} instead, press Enter without a key."
+        key = await ask_text(self.ask, f"API key for {title_of(provider)}", told, is_secret=True)
+        if key is None:
             return False
-        if account is not None and by_account:
-            entry = await LoginUi(self.ask, self.say).sign_in(account)
-            if entry is not None:
-                await self.credentials.store(provider, entry)
-            return entry is not None
-        return await self._connect_by_key(provider)
+        if key.strip():
+            return await self._connect_by_key(provider, key.strip())
+        if account is None or account.missing:
+            return False
+        return await self._sign_in(provider, account)
 
-    async def _connect_by_key(self, provider: str) -> bool:
+    async def _sign_in(self, provider: str, account: SignIn) -> bool:
+        entry = await LoginUi(self.ask, self.say).sign_in(account)
+        if entry is not None:
+            await self.credentials.store(provider, entry)
+        return entry is not None
+
+    async def _connect_by_key(self, provider: str, key: str) -> bool:
         """Checks the key with one request; a rejected key is not stored."""
-        key = await ask_text(
-            self.ask,
-            f"API key for {title_of(provider)}",
-            "It is kept in auth.json, for you alone.",
-            is_secret=True,
-        )
-        if not key or not key.strip():
+        title = title_of(provider)
+        if is_too_short(key) and not await confirm(
+            self.ask, f"A key of {pluralized(len(key), 'character')}?", "Keys are longer. Is it complete?"
+        ):
             return False
-        title, key = title_of(provider), key.strip()
         self.say(f"Checking the key with {title} …")
         checked = await self.check(provider, await self.credentials.of_key(provider, key))
         if checked.state == "refused":
@@ -132,19 +152,6 @@ class LoginPage(msgspec.Struct, frozen=True):
             self.say(f"{title} accepts the key, but reports: {checked.text}", NoteKind.WARNING)
         return True
 
-    async def _wants_account(self, account: SignIn) -> bool | None:
-        """Asks whether to sign in to an account (True) or to use an API key (False); None means
-        neither."""
-        by_account, by_key = f"Sign in to an account of {account.name}", "Use an API key"
-        if account.missing:
-            by_account = f"Sign in to an account, with your own {account.missing}"
-            self.say(f"{unregistered(account.name, account.missing)} {_how_to_register()} says how.")
-        ways = (by_key, by_account) if account.missing else (by_account, by_key)
-        how = await select(self.ask, f"Connect {account.name}", ways)
-        if how == by_account and account.missing:
-            return None  # the message above says what is missing
-        return how == by_account if how is not None else None
-
     async def forget(self, provider: str = "") -> None:
         stored = tuple(self.credentials.stored())
         if not provider and not stored:
@@ -158,10 +165,6 @@ class LoginPage(msgspec.Struct, frozen=True):
             provider = picked.row.id
         found = await self.credentials.forget(provider)
         self.say(f"{title_of(provider)}: {'forgotten' if found else 'nothing was stored'}.")
-
-
-def _how_to_register() -> str:
-    return f"{docs_dir() / 'providers.md'} (An application of your own)"
 
 
 def title_of(provider: str) -> str:

@@ -49,6 +49,7 @@ class ModelPage(msgspec.Struct, frozen=True):
 
     async def choose(self, query: str = "") -> None:
         choice = self.models
+        self.session.models.reread()
         screen = ModelScreen(
             model_rows(choice),
             [model.key for model in choice.scope],
@@ -79,6 +80,7 @@ class ModelPage(msgspec.Struct, frozen=True):
     async def named(self, name: str) -> None:
         """Selects a model (`/model NAME`); a thinking level may follow the name."""
         choice = self.models
+        self.session.models.reread()
         selection = select_model(name, choice.catalogue, choice.credentials)
         await self.session.models.use(selection.model)
         if selection.thinking is not None:

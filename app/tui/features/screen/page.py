@@ -70,8 +70,9 @@ class ScreenPage:
         else:
             assembled.prompt.reload()
         self.screen.session.settings.look()
+        self.screen.session.models.reread()
         if assembled.project.decision.needs_answer:
             await self.screen.page(TRUST).open()
         for problem in self.screen.user_keys.read():
             say(problem, NoteKind.WARNING)
-        say("Reloaded context files, skills, prompts, extensions, settings, keys and themes.")
+        say("Reloaded context files, skills, prompts, extensions, settings, models, keys and themes.")

@@ -30,7 +30,7 @@ class InitialModel:
         self._options = options
         self._in_force = effective_settings
         self._providers: tuple[str, ...] = ()
-        self._begun_with: Model | None = None
+        self._initial_model: Model | None = None
         """The model chosen at the start, when no other choice had been made."""
         self._is_waiting = False
         """Whether a named model was not found yet."""
@@ -77,14 +77,14 @@ class InitialModel:
             self._take(selection)
         elif self._is_waiting and self._options.model is not None:
             choice.clear()
-        elif self._may_choose and (self._begun_with is None or self._begun_with.provider == "offline"):
+        elif self._may_choose and (self._initial_model is None or self._initial_model.provider == "offline"):
             self._begin_with(None if self._is_waiting else scope[0] if scope else self._default())
         return tuple(told)
 
     @property
     def _may_choose(self) -> bool:
         """Whether the model may still be set: no resumed session and no user choice has set it."""
-        return not self.is_restored and self.choice.model == self._begun_with
+        return not self.is_restored and self.choice.model == self._initial_model
 
     def _take(self, selection: Selection) -> None:
         """Sets the model that the command line names, or the one from settings unless another was chosen
@@ -100,7 +100,7 @@ class InitialModel:
             choice.set_thinking(asked)
 
     def _begin_with(self, model: Model | None) -> None:
-        self._begun_with = model
+        self._initial_model = model
         if model is None:
             self.choice.clear()
             return

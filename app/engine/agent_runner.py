@@ -72,13 +72,13 @@ class AgentRunner:
         self._conversation, self._telling, self._queues = core.conversation, core.event_bus, core.queues
         self._requests = requests
         self._compactor = compactor
-        self._permits = permits
+        self._permissions = permits
         self._tools = tools
         self._files = files
         self._jobs = jobs
         self._shell = shell
         self._todos = todos
-        self._following = settings_watch
+        self._settings_watch = settings_watch
         self._task: asyncio.Task[None] | None = None
         self._abort = Abort()
         self._begun = OpenRunEvents()
@@ -170,7 +170,7 @@ class AgentRunner:
         pending: list[Message] = prompts
         is_queued = False
         while True:
-            self._following.look()  # every run begins with the present settings
+            self._settings_watch.look()  # every run begins with the present settings
             ports = self._ports()
             if pending:
                 await self._consume(loop.run_loop(pending, ports, is_from_queue=is_queued))
@@ -198,7 +198,7 @@ class AgentRunner:
             queues=self._queues,
             abort=self._abort,
             hooks=self._core.hooks,
-            gate=self._permits.check,
+            gate=self._permissions.check,
             masks=self._tools.masks,
             watch=self._tools.live_edits,
             interrupt_mode=self._core.options.interrupt_mode,

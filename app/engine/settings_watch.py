@@ -13,7 +13,7 @@ class SettingsWatch:
     ) -> None:
         self._in_force = effective_settings
         self._servers = servers
-        self._telling = event_bus
+        self._event_bus = event_bus
 
     def keep(self, name: str, value: object) -> None:
         """Sets a value. Raises `SettingRefused` when it is invalid; reports a file that cannot be written."""
@@ -21,9 +21,9 @@ class SettingsWatch:
         try:
             self._in_force.keep(name, value)
         except SettingRefused as problem:
-            self._telling.notify(f"{name} applies to this session only: {problem}", "warning")
+            self._event_bus.notify(f"{name} applies to this session only: {problem}", "warning")
 
     def look(self) -> None:
-        self._telling.warn_of(self._in_force.follow())
+        self._event_bus.warn_of(self._in_force.follow())
         if self._servers.files.any_changed():
             self._servers.follow()

@@ -32,11 +32,11 @@ class SilentUi:
     def __init__(self, publish: Callable[[Event], None] = lambda event: None, mode: str = "print") -> None:
         self._publish = publish
         self._mode = mode
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
 
     def _degraded(self, what: str) -> None:
-        if what not in self._told:
-            self._told.add(what)
+        if what not in self._reported:
+            self._reported.add(what)
             text = f"An extension asked for {what}, which {self._mode} mode does not have."
             self._publish(Notice(level="info", text=text))
 

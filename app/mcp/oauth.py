@@ -53,7 +53,7 @@ class StoredAuth(httpx2.Auth):
         self._url = server.url or ""
         self._sign_ins = sign_ins
         self._clients = clients
-        self._one_at_a_time = asyncio.Lock()
+        self._sign_in_lock = asyncio.Lock()
         self._refreshing: set[asyncio.Task[StoredTokens]] = set()
 
     async def async_auth_flow(
@@ -104,7 +104,7 @@ class StoredAuth(httpx2.Auth):
 
     async def _newer(self, known: StoredTokens | None) -> StoredTokens:
         """Returns a token that another process or a new sign-in has stored, else the result of a refresh."""
-        async with self._one_at_a_time, self._sign_ins.refreshing(self._server.name, self._url):
+        async with self._sign_in_lock, self._sign_ins.refreshing(self._server.name, self._url):
             now = await self._stored()
             if now is not None and (known is None or now.tokens != known.tokens):
                 return now

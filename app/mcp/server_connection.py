@@ -116,7 +116,7 @@ class ServerConnection:
         self._ended = ended or asyncio.Event()
         self._stop = asyncio.Event()
         self._client: Client | None = None
-        self._greeted: asyncio.Future[ServerIntroduction] = asyncio.get_running_loop().create_future()
+        self._introduction: asyncio.Future[ServerIntroduction] = asyncio.get_running_loop().create_future()
         self._task: asyncio.Task[None] | None = None
         self._fault = ServerUnavailable("the connection was closed")
         self._questions = 0
@@ -129,23 +129,23 @@ class ServerConnection:
     async def open(self) -> ServerIntroduction:
         """Connects. Raises `ServerUnavailable`. Cancel to stop waiting, then close the link."""
         self._task = asyncio.ensure_future(self._live())
-        return await asyncio.shield(self._greeted)
+        return await asyncio.shield(self._introduction)
 
     async def close(self) -> None:
         self._stop.set()
-        if self._task is not None and not self._greeted.done():
+        if self._task is not None and not self._introduction.done():
             self._task.cancel()
         if self._task is not None:
             await asyncio.wait({self._task})
-        if self._greeted.done() and not self._greeted.cancelled():
-            self._greeted.exception()  # Marks the exception as seen, for a caller that stopped waiting.
+        if self._introduction.done() and not self._introduction.cancelled():
+            self._introduction.exception()  # Marks the exception as seen, for a caller that stopped waiting.
 
     async def _live(self) -> None:
         try:
             async with self._made() as client:
                 greeting = _greeting(client)
                 self._client = client
-                self._greeted.set_result(greeting)
+                self._introduction.set_result(greeting)
                 await self._until_end(client, greeting)
         except asyncio.CancelledError:
             self._fail(ServerUnavailable("the request was cancelled"))
@@ -157,8 +157,8 @@ class ServerConnection:
 
     def _fail(self, fault: ServerUnavailable) -> None:
         self._fault = fault
-        if not self._greeted.done():
-            self._greeted.set_exception(fault)
+        if not self._introduction.done():
+            self._introduction.set_exception(fault)
 
     @asynccontextmanager
     async def _watched(self) -> AsyncGenerator[Any]:
@@ -365,20 +365,20 @@ class _ProgressTimeout:
         self._loop = asyncio.get_running_loop()
         self._silence = silence
         self._most = self._loop.time() + MAX_REQUEST_SECONDS
-        self._until = 0.0
+        self._deadline = 0.0
         self.renew()
 
     def renew(self) -> None:
-        self._until = min(self._loop.time() + self._silence, self._most)
+        self._deadline = min(self._loop.time() + self._silence, self._most)
 
     async def hold(self, work: Any, is_asking: Callable[[], bool]) -> Any:
         task = asyncio.ensure_future(work)
         try:
             while not task.done():
-                await asyncio.wait({task}, timeout=max(0.0, self._until - self._loop.time()))
+                await asyncio.wait({task}, timeout=max(0.0, self._deadline - self._loop.time()))
                 if not task.done() and is_asking():
                     self.renew()
-                elif not task.done() and self._loop.time() >= self._until:
+                elif not task.done() and self._loop.time() >= self._deadline:
                     raise CallTimedOut(f"no answer or progress for {self._silence:g} s")
             return task.result()
         finally:

@@ -17,7 +17,7 @@ class JoinedEvents:
     def __init__(self, send: Callable[[Event], None], *, merge: bool = True) -> None:
         self._send = send
         self._merge = merge
-        self._held: MessageUpdate | None = None
+        self._pending_update: MessageUpdate | None = None
         self._last_write = 0.0
         self._timer: asyncio.TimerHandle | None = None
 
@@ -27,10 +27,10 @@ class JoinedEvents:
             self.flush()
             self._send(event)
             return
-        joined = join_deltas(self._held, event) if self._held is not None else None
+        joined = join_deltas(self._pending_update, event) if self._pending_update is not None else None
         if joined is None:
             self.flush()
-        self._held = joined if isinstance(joined, MessageUpdate) else event
+        self._pending_update = joined if isinstance(joined, MessageUpdate) else event
         wait = self._last_write + MIN_UPDATE_SECONDS - time.monotonic()
         if wait <= 0:
             self.flush()
@@ -43,7 +43,7 @@ class JoinedEvents:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        held, self._held = self._held, None
+        held, self._pending_update = self._pending_update, None
         if held is not None:
             self._send(held)
             self._last_write = time.monotonic()

@@ -62,7 +62,7 @@ class SessionLog:
         self._tree = tree if tree is not None else SessionTree()
         self.counted = CountedStats() if stats is None else CountedStats(stats=stats, entries=len(self._tree))
         """The counts of the entries that were read when the file was opened."""
-        self._keeping = FileKeeper(
+        self._file_keeper = FileKeeper(
             path,
             file,
             sync=sync,
@@ -121,7 +121,7 @@ class SessionLog:
         conversation."""
         log = cls(header, path, tree=SessionTree(entries), sync=fsync)
         if path is not None and any(map(_is_conversation, entries)):
-            log._keeping.begin()
+            log._file_keeper.begin()
         return log
 
     @classmethod
@@ -192,20 +192,20 @@ class SessionLog:
     @property
     def path(self) -> Path | None:
         """The path of the file, which may not exist yet."""
-        return self._keeping.path
+        return self._file_keeper.path
 
     @property
     def is_on_disk(self) -> bool:
-        return self._keeping.is_stored
+        return self._file_keeper.is_stored
 
     @property
     def is_read_only(self) -> bool:
-        return self._keeping.is_read_only
+        return self._file_keeper.is_read_only
 
     @property
     def unwritten(self) -> SessionWriteError | None:
         """The error because of which the last entries are in memory only."""
-        return self._keeping.unwritten
+        return self._file_keeper.unwritten
 
     @property
     def labels(self) -> dict[str, str]:
@@ -302,14 +302,14 @@ class SessionLog:
             raise
         except SessionWriteError as problem:
             placed = _with_unique_id(entry, self.leaf_id, self._tree)
-            self._keeping.hold(encode_line(placed), problem)
+            self._file_keeper.hold(encode_line(placed), problem)
             self._leaf = self._tree.add(placed)
             return placed
 
     def write_kept(self) -> None:
         """Writes the entries that are in memory only. Raises `SessionWriteError` while the disk refuses
         them."""
-        self._keeping.write_held()
+        self._file_keeper.write_held()
 
     def move_leaf(self, entry_id: str | None) -> None:
         """Makes an entry the leaf, or goes before all entries; recorded, so that a resumed session starts
@@ -317,7 +317,7 @@ class SessionLog:
         position = self._position(entry_id)
         if position == self._leaf:
             return
-        if self._keeping.has_file:
+        if self._file_keeper.has_file:
             target = _entry_id_at(self._tree, position)
             self._append(CustomEntry(parent_id=None, custom_type=LEAF_TYPE, data={"entryId": target}), target)
         self._leaf = position
@@ -336,11 +336,11 @@ class SessionLog:
     def end_turn(self) -> None:
         """Forces the turn's entries onto the disk, if the policy says so, so that they survive a power
         cut."""
-        self._keeping.end_turn()
+        self._file_keeper.end_turn()
 
     def close(self) -> None:
         """Releases the lock. The log can still be read."""
-        self._keeping.close()
+        self._file_keeper.close()
 
     # Internals
 
@@ -364,9 +364,9 @@ class SessionLog:
     def _append(self, entry: Entry, parent_id: str | None) -> Entry:
         if self.is_read_only:
             raise SessionReadOnly(self.path)
-        self._keeping.look()
+        self._file_keeper.look()
         placed = _with_unique_id(entry, parent_id, self._tree)
-        self._keeping.write(encode_line(placed), is_worth_a_file=_is_conversation(placed))
+        self._file_keeper.write(encode_line(placed), is_worth_a_file=_is_conversation(placed))
         self._leaf = self._tree.add(placed)
         return placed
 

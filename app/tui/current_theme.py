@@ -54,7 +54,7 @@ class CurrentTheme:
         self._file: ThemeFile | None = None
         self._stamp: Stamp = None
         self._is_watching = False
-        self._kept_in = assembled.prompt.paths.cache_dir / "styles"
+        self._rules_folder = assembled.prompt.paths.cache_dir / "styles"
 
     @property
     def name(self) -> str:
@@ -79,7 +79,7 @@ class CurrentTheme:
             app.set_reactive(App.theme, theme.name)
             variables = app.get_css_variables()
             app.stylesheet = CachedStylesheet(variables=variables)
-            app.stylesheet.kept = load_rules(self._kept_in, variables)
+            app.stylesheet.kept = load_rules(self._rules_folder, variables)
             problem = problem or self._add_rules(rules, file)
         return problem
 
@@ -89,7 +89,7 @@ class CurrentTheme:
         if isinstance(sheet, CachedStylesheet):
             used = dict(sheet.used)
             if not used.keys() <= sheet.kept.keys():
-                save_rules(self._kept_in, self._app.get_css_variables(), used)
+                save_rules(self._rules_folder, self._app.get_css_variables(), used)
 
     def names(self) -> tuple[str, ...]:
         """Lists the theme names, looking for themes that were added while bayou runs."""

@@ -108,7 +108,7 @@ class FeatureRegister:
     def __init__(self, screen: FeatureServices) -> None:
         self._screen = screen
         self._pages: dict[Feature[Any], Any] = {}
-        self._hearing: dict[Topic, list[Callable[[Any], object]]] = {}
+        self._listeners: dict[Topic, list[Callable[[Any], object]]] = {}
         for feature in FEATURES:
             for one in feature.subscriptions:
                 self.listen(one.topics, partial(self._do, feature, one.do))
@@ -128,12 +128,12 @@ class FeatureRegister:
 
     def listen(self, topics: Iterable[Topic], listener: Callable[[Any], object]) -> None:
         for topic in topics:
-            self._hearing.setdefault(topic, []).append(listener)
+            self._listeners.setdefault(topic, []).append(listener)
 
     def hear(self, event: object) -> None:
         """Passes an event to the listeners of its topics."""
         for topic in topics_of(event):
-            for listener in self._hearing.get(topic, ()):
+            for listener in self._listeners.get(topic, ()):
                 if inspect.isawaitable(work := listener(event)):
                     self._screen.tasks.choose(work)
 

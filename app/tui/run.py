@@ -112,9 +112,9 @@ class TimedShutdown:
 
     def __init__(self, assembled: AssembledSession, held: EarlyTerminal) -> None:
         self._assembled = assembled
-        self._held = held
+        self._early_terminal = held
         self._code: int | None = None
-        self._call_off: Callable[[], None] = lambda: None
+        self._cancel_deadline: Callable[[], None] = lambda: None
         self._goodbye = threading.Lock()
         self._problems: list[str] = []
         """Messages to print after the page, because a signal ends the session while the page is still shown."""
@@ -123,7 +123,7 @@ class TimedShutdown:
         """Starts the shutdown; further calls have no effect."""
         if self._code is None:
             self._code = code
-            self._call_off = force_exit_deadline(code, self._give_up)
+            self._cancel_deadline = force_exit_deadline(code, self._give_up)
 
     async def close(self, session: Session) -> None:
         await close_session(session, self._problems.append)
@@ -146,7 +146,7 @@ class TimedShutdown:
             os._exit(self._code or 0)
 
     def _speak(self) -> None:
-        self._call_off()
+        self._cancel_deadline()
         try:
             print_closing_message(self._assembled)
             sys.stdout.flush()
@@ -160,8 +160,8 @@ class TimedShutdown:
         """Does the remaining steps of a shutdown that hangs, and ends the process."""
         if not self._goodbye.acquire(blocking=False):
             return
-        if not self._held.is_given_back:
-            restore_terminal(self._held.attributes)
+        if not self._early_terminal.is_given_back:
+            restore_terminal(self._early_terminal.attributes)
         problems = "".join(f"bayou: {safe_text(problem)}\n" for problem in self._problems)
         os.write(1, f"{resume_hint(self._assembled)}{problems}".encode())
 

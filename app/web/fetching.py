@@ -67,14 +67,14 @@ class WebFetcher:
     def __init__(self, settings: Callable[[], WebAccess], resolve: Resolve = resolve_host) -> None:
         self._settings = settings
         self._resolve = resolve
-        self._kept: OrderedDict[tuple[str, bool], tuple[float, WebPage]] = OrderedDict()
+        self._pages: OrderedDict[tuple[str, bool], tuple[float, WebPage]] = OrderedDict()
 
     async def fetch(self, url: str, *, raw: bool = False) -> WebPage:
         """Raises `ToolError` with what happened and what to try."""
         settings = self._settings()
         target = self.checked(url)
         key = target.url, raw
-        at, page = self._kept.get(key, (0.0, None))
+        at, page = self._pages.get(key, (0.0, None))
         if page is not None and time.monotonic() - at < _CACHE_SECONDS:
             return page
         try:
@@ -87,9 +87,9 @@ class WebFetcher:
         except (httpx2.HTTPError, httpx2.InvalidURL, ProviderError, zlib.error) as problem:
             reason = str(problem) or type(problem).__name__
             raise ToolError(f"The page could not be read from {target.host}: {reason}.") from None
-        self._kept[key] = time.monotonic(), page
-        while len(self._kept) > _CACHED_PAGES:
-            self._kept.popitem(last=False)
+        self._pages[key] = time.monotonic(), page
+        while len(self._pages) > _CACHED_PAGES:
+            self._pages.popitem(last=False)
         return page
 
     def checked(self, url: str) -> WebTarget:

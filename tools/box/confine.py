@@ -43,7 +43,7 @@ class Confinement:
 
     def __init__(self, namespaces: "list[int]") -> None:
         self._namespaces = list(namespaces)
-        self._kept: list[tuple[int, bytes]] = []
+        self._preserved: list[tuple[int, bytes]] = []
         self._held: list[tuple[int | bytes, bytes]] = []
         self._rules = -1
         self.allowed_sockets: list[bytes] = []
@@ -102,16 +102,16 @@ class Confinement:
 
     def do_keep(self, path: bytes) -> None:
         """Preserves a path with its mounts as they are now, regardless of later instructions."""
-        self._kept.append((_clone_mount_tree(path), path))
+        self._preserved.append((_clone_mount_tree(path), path))
 
     def do_seal(self, path: bytes) -> None:
         """Makes everything below a path read-only."""
         _make_read_only(_AT_FDCWD, path or b"/", 0)
 
     def do_back(self, rest: bytes) -> None:
-        for tree, path in self._kept:
+        for tree, path in self._preserved:
             _move_mount(tree, path)
-        self._kept.clear()
+        self._preserved.clear()
 
     def do_pin(self, path: bytes) -> None:
         """Prevents a path from being moved, by mounting it onto itself; symbolic links are not followed."""

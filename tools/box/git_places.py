@@ -87,7 +87,7 @@ class _GitSearch:
 
     def __init__(self, home: Path) -> None:
         self._home = home
-        self._own = user_configuration(home)
+        self._user_config = user_configuration(home)
         self._waiting: deque[tuple[str, str]] = deque()
         """Git folders to be searched, each with the folder that its files belong to."""
         self._tops: dict[str, str] = {}
@@ -187,7 +187,7 @@ class _GitSearch:
         top = self._tops[owner]
         places = [Path(owner, name) for name in ("config", "config.worktree")]
         in_repository = read_configuration(*places, home=self._home).entries
-        for entry in (*in_repository, *self._own.entries):
+        for entry in (*in_repository, *self._user_config.entries):
             value = expand_path(entry.value or "", self._home)
             if entry.section in ("include", "includeif") and entry.key == "path" and value:
                 self._guard(str(entry.file.parent / value))

@@ -95,15 +95,15 @@ class MovedFiles:
     """Finds the new names of files that were renamed or linked elsewhere. For levels that cannot prevent a move."""
 
     def __init__(self) -> None:
-        self._held: dict[str, int] = {}
+        self._descriptors: dict[str, int] = {}
         """A descriptor of each file: while it is held, no other file gets the same inode."""
 
     def hold(self, paths: Iterable[str]) -> None:
         for path in paths:
-            if path in self._held or len(self._held) >= MAX_HELD:
+            if path in self._descriptors or len(self._descriptors) >= MAX_HELD:
                 continue
             try:
-                self._held[path] = os.open(path, _O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
+                self._descriptors[path] = os.open(path, _O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
             except OSError:
                 continue
 
@@ -111,7 +111,7 @@ class MovedFiles:
         """Returns the present names of the held files that have left their place; those by links only below `root`."""
         found: list[str] = []
         lost: set[_Inode] = set()
-        for path, descriptor in tuple(self._held.items()):
+        for path, descriptor in tuple(self._descriptors.items()):
             status = os.fstat(descriptor)
             inode = (status.st_dev, status.st_ino)
             if not status.st_nlink or _inode_of(path) == inode:
@@ -124,9 +124,9 @@ class MovedFiles:
         return tuple(dict.fromkeys((*found, *(_names_below(root, lost) if lost else ()))))
 
     def close(self) -> None:
-        for descriptor in self._held.values():
+        for descriptor in self._descriptors.values():
             os.close(descriptor)
-        self._held.clear()
+        self._descriptors.clear()
 
 
 def _inode_of(path: str) -> _Inode | None:

@@ -51,13 +51,13 @@ class NestedPathFinder:
     def __init__(self) -> None:
         self._folders: dict[str, _Folder] = {}
         self._links = GitLinks()
-        self._told: frozenset[str] = frozenset()
+        self._reported_limits: frozenset[str] = frozenset()
 
     def new_limits(self, limits: tuple[str, ...]) -> tuple[str, ...]:
         """Returns the limits that were not reached in the last search: each is reported once, until it is no longer
         reached."""
-        new = tuple(one for one in limits if one not in self._told)
-        self._told = frozenset(limits)
+        new = tuple(one for one in limits if one not in self._reported_limits)
+        self._reported_limits = frozenset(limits)
         return new
 
     def find(self, workspace: str) -> NestedPaths:

@@ -18,7 +18,7 @@ class ReservedNames:
     """The reserved names of one session. Several sessions share a name: the last one removes the file."""
 
     def __init__(self) -> None:
-        self._held: dict[str, int] = {}
+        self._handles: dict[str, int] = {}
 
     def hold(self, paths: Iterable[str]) -> None:
         """Reserves the names that can be created."""
@@ -27,11 +27,11 @@ class ReservedNames:
 
     def _hold_name(self, path: str) -> None:
         for _ in range(3):
-            known = self._held.get(path)
+            known = self._handles.get(path)
             if known is not None and _is_same_file(known, path):
                 return
             if known is not None:
-                os.close(self._held.pop(path))
+                os.close(self._handles.pop(path))
             try:
                 opened = os.open(
                     path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK, 0o644
@@ -42,12 +42,12 @@ class ReservedNames:
                 fcntl.flock(opened, fcntl.LOCK_SH | fcntl.LOCK_NB)
             except OSError:
                 pass  # Another program holds an exclusive lock: the file stays when this session ends.
-            self._held[path] = opened
+            self._handles[path] = opened
             if os.fstat(opened).st_size == 0:
                 os.write(opened, _reserved_content(path))
 
     def close(self) -> None:
-        for path, opened in self._held.items():
+        for path, opened in self._handles.items():
             try:
                 fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 if _is_same_file(opened, path) and os.pread(opened, _MAX_CONTENT, 0) == _reserved_content(
@@ -57,7 +57,7 @@ class ReservedNames:
             except OSError:
                 pass  # Another session still uses the file, or it is gone.
             os.close(opened)
-        self._held.clear()
+        self._handles.clear()
 
 
 def _reserved_content(path: str) -> bytes:

@@ -30,15 +30,15 @@ class MapCache:
     def __init__(self, folder: Path | None = None, *, files: int = _MAX_DISK_FILES) -> None:
         self._folder, self._files = folder, files
         self._lock = threading.Lock()
-        self._kept: OrderedDict[str, FileMap] = OrderedDict()
+        self._in_memory: OrderedDict[str, FileMap] = OrderedDict()
         self._symbols = 0
 
     def get(self, path: Path, text: SourceText) -> FileMap | None:
         key = _cache_key(path, text)
         with self._lock:
-            known = self._kept.get(key)
+            known = self._in_memory.get(key)
             if known is not None:
-                self._kept.move_to_end(key)
+                self._in_memory.move_to_end(key)
                 return known
         known = self._read_from_disk(key)
         if known is not None:
@@ -52,13 +52,13 @@ class MapCache:
 
     def _keep_in_memory(self, key: str, made: FileMap) -> None:
         with self._lock:
-            before = self._kept.pop(key, None)
+            before = self._in_memory.pop(key, None)
             self._symbols += len(made.symbols) - (len(before.symbols) if before is not None else 0)
-            self._kept[key] = made
-            while len(self._kept) > 1 and (
-                len(self._kept) > _MAX_MAPS_IN_MEMORY or self._symbols > _MAX_SYMBOLS_IN_MEMORY
+            self._in_memory[key] = made
+            while len(self._in_memory) > 1 and (
+                len(self._in_memory) > _MAX_MAPS_IN_MEMORY or self._symbols > _MAX_SYMBOLS_IN_MEMORY
             ):
-                _, oldest = self._kept.popitem(last=False)
+                _, oldest = self._in_memory.popitem(last=False)
                 self._symbols -= len(oldest.symbols)
 
     def _read_from_disk(self, key: str) -> FileMap | None:

@@ -17,7 +17,7 @@ class MapCancelled(OSError):
 
 class Deadline:
     def __init__(self, seconds: float, cancel: Cancel = None) -> None:
-        self._until = time.monotonic() + seconds
+        self._deadline = time.monotonic() + seconds
         self._is_cancelled = cancel.is_set if isinstance(cancel, threading.Event) else cancel
 
     @property
@@ -26,15 +26,15 @@ class Deadline:
 
     @property
     def is_over(self) -> bool:
-        return time.monotonic() > self._until or self.is_cancelled
+        return time.monotonic() > self._deadline or self.is_cancelled
 
     @property
     def seconds_left(self) -> float:
-        return max(0.0, self._until - time.monotonic())
+        return max(0.0, self._deadline - time.monotonic())
 
     def check(self) -> None:
         """Raises `MapCancelled` or `TimeLimitReached`."""
         if self.is_cancelled:
             raise MapCancelled("The map was cancelled.")
-        if time.monotonic() > self._until:
+        if time.monotonic() > self._deadline:
             raise TimeLimitReached

@@ -92,7 +92,7 @@ class MutationQueue:
     def __init__(self, files: FileOperations) -> None:
         self._files = files
         self._last: dict[Key, asyncio.Future[None]] = {}
-        self._intake = asyncio.Lock()
+        self._enqueue_lock = asyncio.Lock()
         self._listeners: list[ChangeListener] = []
         self._before: list[Callable[[PendingMutation], None]] = []
         self._written: dict[str, tuple[Version, float]] = {}
@@ -139,7 +139,7 @@ class MutationQueue:
 
         Unchanged files are not reported. A failed write reverts those before it."""
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        async with self._intake:
+        async with self._enqueue_lock:
             keys = await asyncio.to_thread(self._all_keys, paths)
             before = {self._last[key] for key in keys if key in self._last}
             for key in keys:

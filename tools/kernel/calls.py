@@ -49,7 +49,7 @@ class Evaluation:
         self, wish: EvalRequest, workspace: Workspace, *, call_id: str | None, caller: ToolCaller | None
     ) -> None:
         """`call_id` is the tool call; a user's own cell has none, and its file changes are not watched."""
-        self._wish = wish
+        self._request = wish
         self._cells = parse_cells(wish.code)
         self._workspace = workspace
         self.kernel: SessionKernel = workspace.kernel()
@@ -79,14 +79,14 @@ class Evaluation:
             raise ToolError("There is no code in these cells.")
         async with self.kernel.turn:
             self._started = time.monotonic()
-            self.kernel.busy_with = self._wish.display_title
+            self.kernel.busy_with = self._request.display_title
             try:
                 return await self._run_watched()
             finally:
                 self.kernel.busy_with = ""
 
     async def _run_watched(self) -> EvalReport:
-        line = CommandLine(argv=("eval", self._wish.code), cwd=str(self._workspace.cwd), environment={})
+        line = CommandLine(argv=("eval", self._request.code), cwd=str(self._workspace.cwd), environment={})
         watched = await watch_files(self._workspace, self._call_id, "eval", line)
         try:
             report = await self._run_all()
@@ -99,7 +99,7 @@ class Evaluation:
         confine = self._workspace.confine
         # A user's cell has no call; the kernel that it shares with the agent runs in the agent's sandbox.
         box = await confine(self._call_id or "", lasts=True) if confine is not None else None
-        await kernel.ensure(box, resets=self._wish.resets or cells[0].resets)
+        await kernel.ensure(box, resets=self._request.resets or cells[0].resets)
         now = current_box(box)
         seen = await asyncio.to_thread(
             snapshot_before, now, self._workspace.nested, self._workspace.git_copies
@@ -135,7 +135,7 @@ class Evaluation:
         )
         notes += change_notes("cell", changes)
         return EvalReport(
-            title=self._wish.title,
+            title=self._request.title,
             count=len(cells),
             last=number,
             end=end,
@@ -149,7 +149,7 @@ class Evaluation:
         )
 
     def _cell_timeout(self, cell: CodeCell) -> float | None:
-        asked = cell.timeout if cell.timeout is not None else self._wish.timeout
+        asked = cell.timeout if cell.timeout is not None else self._request.timeout
         if asked is None:
             return self.kernel.default_timeout
         return min(asked, _MAX_TIMEOUT) if asked > 0 else None
@@ -163,7 +163,7 @@ class Evaluation:
             kernel.run(
                 cell.code,
                 output,
-                cwd=self._wish.cwd,
+                cwd=self._request.cwd,
                 call=call,
                 tools=self._tool_parameters() if call else {},
             )

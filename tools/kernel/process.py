@@ -74,8 +74,8 @@ class KernelProcess:
         self._lock = threading.Lock()
         self._output: CellOutput | None = None
         self._late = bytearray()
-        self._hear: Callable[[CellMessage], None] = lambda word: None
-        self._greeted: asyncio.Future[Hello] = self._loop.create_future()
+        self._message_handler: Callable[[CellMessage], None] = lambda word: None
+        self._hello: asyncio.Future[Hello] = self._loop.create_future()
         self._answers: dict[int, asyncio.Future[Any]] = {}
         self._count = self._cell = 0
         self._gone = asyncio.Event()
@@ -117,11 +117,11 @@ class KernelProcess:
 
     async def _wait_for_hello(self) -> None:
         going = asyncio.ensure_future(self._gone.wait())
-        await asyncio.wait({self._greeted, going}, timeout=START_TIMEOUT, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait({self._hello, going}, timeout=START_TIMEOUT, return_when=asyncio.FIRST_COMPLETED)
         going.cancel()
-        if not self._greeted.done():
+        if not self._hello.done():
             raise KernelStartFailed(self.take_late_output().strip()[-600:] or "it said nothing")
-        self.hello = self._greeted.result()
+        self.hello = self._hello.result()
 
     async def run(
         self, order: dict[str, Any], output: CellOutput, hear: Callable[[CellMessage], None]
@@ -130,11 +130,11 @@ class KernelProcess:
         self.cells += 1
         with self._lock:
             self._output = output
-        self._hear = hear
+        self._message_handler = hear
         try:
             return await self._ask({"op": "run", **order})
         finally:
-            self._hear = lambda word: None
+            self._message_handler = lambda word: None
             with self._lock:
                 self._output = None
 
@@ -226,14 +226,14 @@ class KernelProcess:
         """Handles a message on the event loop."""
         match word:
             case Hello():
-                if not self._greeted.done():
-                    self._greeted.set_result(word)
+                if not self._hello.done():
+                    self._hello.set_result(word)
             case CellDone() | NamesAnswer():
                 waiting = self._answers.get(word.id)
                 if waiting is not None and not waiting.done():
                     waiting.set_result(word)
             case Show() | CallTool() | ArtifactRequest() | CancelCall():
-                self._hear(word)
+                self._message_handler(word)
             case _:
                 assert_never(word)
 

@@ -29,31 +29,31 @@ class MaskedStream:
     def __init__(self, mask_now: CurrentMask) -> None:
         """`mask_now` is called for each piece and returns a mask for bytes."""
         self._mask_now = mask_now
-        self._held = ""
+        self._held_text = ""
         self._is_within_key = False
 
     def take(self, piece: bytes) -> bytes:
         """Returns the masked bytes that may be passed on now, from this piece and earlier ones."""
         mask = self._mask_now()
-        if mask is None and not self._held:
+        if mask is None and not self._held_text:
             return piece
-        text = self._held + piece.decode("latin-1")
+        text = self._held_text + piece.decode("latin-1")
         if mask is None:
-            self._held = ""
+            self._held_text = ""
             return text.encode("latin-1")
         cut = _safe_end(mask, text, self._is_within_key)
-        self._held = text[cut:]
+        self._held_text = text[cut:]
         return self._masked(mask, text[:cut]) if cut else b""
 
     def rest(self) -> bytes:
         """Returns the held-back bytes at the end of the source."""
-        mask, text = self._mask_now(), self._held
-        self._held = ""
+        mask, text = self._mask_now(), self._held_text
+        self._held_text = ""
         return text.encode("latin-1") if mask is None else self._masked(mask, text)
 
     def flush_safe_part(self) -> bytes:
         """Returns the part of an unfinished line that cannot belong to a secret: dots, words, a question."""
-        text = self._held
+        text = self._held_text
         mask = self._mask_now()
         if not text or mask is None or self._is_within_key or any(one in text for one in _SECRET_INTRODUCERS):
             return b""
@@ -65,15 +65,15 @@ class MaskedStream:
             at = len(text)
         if PRIVATE_KEY_LITERAL in text or "\n" in text[:at] or "\x1b" in text[-256:]:
             return b""
-        self._held = text[at:]
+        self._held_text = text[at:]
         return self._masked(mask, text[:at]) if at else b""
 
     def preview(self) -> bytes:
         """Returns the held-back bytes as they would be shown if nothing followed."""
         mask = self._mask_now()
-        if mask is None or not self._held:
-            return self._held.encode("latin-1")
-        return mask.masked(self._held, is_within_key=self._is_within_key).text.encode("latin-1")
+        if mask is None or not self._held_text:
+            return self._held_text.encode("latin-1")
+        return mask.masked(self._held_text, is_within_key=self._is_within_key).text.encode("latin-1")
 
     def _masked(self, mask: Mask, text: str) -> bytes:
         within = self._is_within_key

@@ -90,7 +90,7 @@ class RunningCommand:
         self._loop = asyncio.get_running_loop()
         self._drained: asyncio.Future[None] = self._loop.create_future()
         self._aborted: asyncio.Future[None] = self._loop.create_future()
-        self._unlimited: asyncio.Future[None] = self._loop.create_future()
+        self._timeout_removed: asyncio.Future[None] = self._loop.create_future()
         self._started = time.monotonic()
         self._earlier = BoxChanges()
         """The changes found while the command ran."""
@@ -162,7 +162,7 @@ class RunningCommand:
 
     def remove_timeout(self) -> None:
         """Removes the time limit."""
-        _resolve_future(self._unlimited)
+        _resolve_future(self._timeout_removed)
 
     async def finish(self, timeout: float | None) -> CommandOutcome:
         """Waits for the end, which a time limit, `abort` or a cancellation cause early."""
@@ -171,9 +171,9 @@ class RunningCommand:
         try:
             ends = {exiting, self._aborted}
             done, _ = await asyncio.wait(
-                {*ends, self._unlimited}, timeout=timeout, return_when=asyncio.FIRST_COMPLETED
+                {*ends, self._timeout_removed}, timeout=timeout, return_when=asyncio.FIRST_COMPLETED
             )
-            if done == {self._unlimited}:
+            if done == {self._timeout_removed}:
                 await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
             is_aborted = self._aborted.done() and not exiting.done()
             is_timed_out = not is_aborted and not exiting.done()

@@ -32,7 +32,7 @@ class LocalProcess:
     def __init__(self, link: socket.socket) -> None:
         self._link = link
         self._loop = asyncio.get_running_loop()
-        self._heard = b""
+        self._partial_report = b""
         self._started: asyncio.Future[int] = self._loop.create_future()
         self._exit: asyncio.Future[int] = self._loop.create_future()
         self._ended = asyncio.Event()
@@ -86,7 +86,7 @@ class LocalProcess:
             return
         except OSError:
             news = b""
-        *lines, self._heard = (self._heard + news).split(b"\n")
+        *lines, self._partial_report = (self._partial_report + news).split(b"\n")
         for line in lines:
             self._handle_report(line.split())
         if not news:
@@ -181,7 +181,7 @@ class LocalProcesses:
         self._keeper = Keeper()
         self._boxed = Keeper(lambda: ("box", *scope_instructions(self._abilities())))
         self._network: BoxedNetwork | None = None
-        self._making = asyncio.Lock()
+        self._network_lock = asyncio.Lock()
 
     async def start(
         self, command: CommandLine, output: int, *, errors: int | None = None, terminal: int | None = None
@@ -229,7 +229,7 @@ class LocalProcesses:
 
     async def network(self) -> "BoxedNetwork":
         """Returns the network of sandboxed commands that must not see this machine's network."""
-        async with self._making:
+        async with self._network_lock:
             if self._network is None:
                 self._network = await self._made_network()
             return self._network

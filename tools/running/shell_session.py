@@ -40,7 +40,7 @@ class ShellSession:
         self._exit: asyncio.Task[int] | None = None
         self._jobs = -1
         self._statuses = -1
-        self._said = b""
+        self._partial_status = b""
         """The incomplete last line of the statuses read so far."""
         self._count = 0
         self._is_busy = asyncio.Lock()
@@ -72,11 +72,11 @@ class ShellSession:
         if self._statuses < 0:
             return None
         try:
-            said = self._said + os.read(self._statuses, _MAX_STATUS_BYTES)
+            said = self._partial_status + os.read(self._statuses, _MAX_STATUS_BYTES)
         except BlockingIOError:
             return None
         *lines, rest = said.split(b"\n")
-        self._said = rest[-_MAX_STATUS_LENGTH:]
+        self._partial_status = rest[-_MAX_STATUS_LENGTH:]
         for line in lines:
             name, _, status = line.partition(b" ")
             if name == job.encode() and status.isdigit():
@@ -135,7 +135,7 @@ class ShellSession:
             self._jobs = -1
         if self._statuses >= 0:
             os.close(self._statuses)
-            self._statuses, self._said = -1, b""
+            self._statuses, self._partial_status = -1, b""
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
             self._folder = None

@@ -221,7 +221,7 @@ class _Search:
         self._frecency = frecency
         self._query = query.lower()
         apart = "".join(f"[^\n{re.escape(char)}]*+{re.escape(char)}" for char in self._query)
-        self._apart = re.compile("^" + apart + ".*$", re.MULTILINE)
+        self._scattered = re.compile("^" + apart + ".*$", re.MULTILINE)
 
     @property
     def is_full(self) -> bool:
@@ -254,7 +254,7 @@ class _Search:
 
     def scan_subsequences(self, block: _Block) -> None:
         """Adds paths that contain the query's characters in order."""
-        for number, match in enumerate(self._apart.finditer(block.folded)):
+        for number, match in enumerate(self._scattered.finditer(block.folded)):
             if number >= MAX_SCORED:
                 return
             self._keep(block.at(match.start()), block)

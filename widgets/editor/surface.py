@@ -32,7 +32,7 @@ class Surface:
         self._goal: int | None = None
         """The column to keep while moving between rows."""
         self._thinking = "off"
-        self._told = RuleText()
+        self._rule_text = RuleText()
         self._look: EditorStyles | None = None
 
     # -- appearance ----------------------------------------------------------------------------------------
@@ -44,12 +44,12 @@ class Surface:
 
     def show_rule_text(self, told: RuleText) -> None:
         """Redraws only the upper rule with another text."""
-        if told == self._told:
+        if told == self._rule_text:
             return
         is_mark_alone = (
-            told._replace(mark="") == self._told._replace(mark="") and told.mark and self._told.mark
+            told._replace(mark="") == self._rule_text._replace(mark="") and told.mark and self._rule_text.mark
         )
-        self._told = told
+        self._rule_text = told
         width = MARK_CELLS if is_mark_alone else self._widget.size.width
         self._widget.refresh(Region(0, 0, width, 1))
 
@@ -175,7 +175,7 @@ class Surface:
         key = self._rule_key
         if y == 0:
             char = " " if self.is_below_rule else "─"
-            return draw_rule(look, key, width, self._told, hidden=self._top, arrow="↑", char=char)
+            return draw_rule(look, key, width, self._rule_text, hidden=self._top, arrow="↑", char=char)
         if y == last:
             mode, _, begun = self.hint.partition(" · ")
             below = self._layout.row_count - self._top - self.visible_rows

@@ -51,14 +51,14 @@ class TerminalImages:
         self._write = write
         self._ability = ability
         self._watchers: WeakSet[ImageWatcher] = WeakSet()
-        self._kept: OrderedDict[tuple[object, ...], DrawnImage] = OrderedDict()
+        self._cached: OrderedDict[tuple[object, ...], DrawnImage] = OrderedDict()
         self._numbers = 0
         self._is_away = False
         self._missed: deque[DrawnImage] = deque(maxlen=_MAX_IMAGES)
         """Images drawn as half blocks only because tmux's pane was hidden or tmux did not pass them on."""
         self._awaited: dict[int, asyncio.Future[bool]] = {}
         """Images whose arrival the terminal has not confirmed yet."""
-        self._one_at_a_time = asyncio.Semaphore(1)
+        self._drawing_slot = asyncio.Semaphore(1)
         self.over = ImageOverlay(self._with_token, write, lines)
         """The images drawn over cells; it is updated after each frame."""
 
@@ -144,7 +144,7 @@ class TerminalImages:
         base64."""
         from widgets.graphics.image_drawing import CellBox, draw  # noqa: PLC0415  (at the first image)
 
-        async with self._one_at_a_time:
+        async with self._drawing_slot:
             while True:
                 if (kept := self.kept(data, columns, rows)) is not None:
                     return kept
@@ -164,15 +164,15 @@ class TerminalImages:
 
     def kept(self, data: str, columns: int, rows: int) -> DrawnImage | None:
         """Returns a cached image that needs neither drawing nor sending."""
-        image = self._kept.get(_key(data, columns, rows, self._ability.protocol, self._ability.cell))
+        image = self._cached.get(_key(data, columns, rows, self._ability.protocol, self._ability.cell))
         if image is not None:
-            self._kept.move_to_end(image.key)
+            self._cached.move_to_end(image.key)
         return image
 
     def mark_used(self, image: DrawnImage) -> None:
         """Marks the image as recently used, so that others are removed before it."""
-        if image.key in self._kept:
-            self._kept.move_to_end(image.key)
+        if image.key in self._cached:
+            self._cached.move_to_end(image.key)
 
     async def _is_sent(self, image: DrawnImage, made: "Drawing", protocol: ImageProtocol) -> bool:
         """Sends an image; returns whether it can be shown. Images over cells are sent when they are
@@ -215,30 +215,30 @@ class TerminalImages:
 
     def _keep(self, image: DrawnImage) -> None:
         self.over.is_used = self.over.is_used or bool(image.token)
-        self._kept[image.key] = image
-        while len(self._kept) > 1 and (len(self._kept) > _MAX_IMAGES or self._memory > _MAX_MEMORY):
-            _, oldest = self._kept.popitem(last=False)
+        self._cached[image.key] = image
+        while len(self._cached) > 1 and (len(self._cached) > _MAX_IMAGES or self._memory > _MAX_MEMORY):
+            _, oldest = self._cached.popitem(last=False)
             self._write(self._gone(oldest))
 
     @property
     def _memory(self) -> int:
-        return sum(image.memory for image in self._kept.values())
+        return sum(image.memory for image in self._cached.values())
 
     def _with_token(self, token: int) -> DrawnImage | None:
-        return next((image for image in self._kept.values() if image.token == token), None)
+        return next((image for image in self._cached.values() if image.token == token), None)
 
     def _refused(self, number: int) -> None:
         """Handles an image that the terminal could not show: it becomes half blocks, and after some
         failures all do."""
-        for image in self._kept.values():
+        for image in self._cached.values():
             if image.number == number and not image.is_refused:
                 image.is_refused = True
                 self._ability.note_failure()
                 self._tell()
 
     def _all_gone(self) -> str:
-        gone = "".join(self._gone(image) for image in self._kept.values())
-        self._kept.clear()
+        gone = "".join(self._gone(image) for image in self._cached.values())
+        self._cached.clear()
         return gone
 
     def _gone(self, image: DrawnImage) -> str:

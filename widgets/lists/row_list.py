@@ -88,7 +88,7 @@ class RowList(ScrollView, can_focus=False):
         self._drawn: dict[tuple[int, bool], tuple[VisibleRow, int, Strip]] = {}
         """Cached rows by position and whether the cursor is there: the row, the width and the strip."""
         self.has_marks = False
-        self._told: str | None = None
+        self._announced_id: str | None = None
         self._at = self._first_choice()
 
     # -- calls ---------------------------------------------------------------------------------------------
@@ -318,8 +318,8 @@ class RowList(ScrollView, can_focus=False):
             elif self._at >= top + height:
                 self.scroll_to(y=self._at - height + 1, animate=False, immediate=True)
         row = self.current
-        if (row.id if row else None) != self._told:
-            self._told = row.id if row else None
+        if (row.id if row else None) != self._announced_id:
+            self._announced_id = row.id if row else None
             self.post_message(self.Moved(row))
 
     def _first_choice(self) -> int:

@@ -193,16 +193,16 @@ class TreeRows:
         self._tree = tree
         self._lines = lines
         self._shows_time = shows_time
-        self._made: dict[int, VisibleRow] = {}
+        self._created: dict[int, VisibleRow] = {}
 
     def __len__(self) -> int:
         return len(self._lines)
 
     def __getitem__(self, at: int) -> VisibleRow:
-        found = self._made.get(at)
+        found = self._created.get(at)
         if found is None:
             row = self._tree.row(self._lines[at], shows_time=self._shows_time)
-            found = self._made[at] = VisibleRow(row)
+            found = self._created[at] = VisibleRow(row)
         return found
 
     def __iter__(self) -> Iterator[VisibleRow]:

@@ -110,7 +110,7 @@ class QuestionScreen(DialogScreen[ListRow | None]):
         a row without an id, because the user was typing something else."""
         super().__init__(title, text)
         self.answers = tuple(answers)
-        self._hands_on = returns_early_letters
+        self._returns_early_letters = returns_early_letters
         self._grace = grace
         self._clock = clock
         self._armed_at = 0.0
@@ -151,7 +151,7 @@ class QuestionScreen(DialogScreen[ListRow | None]):
             self._armed_at = max(self._armed_at, self._clock() + self._grace)
             event.stop()
             event.prevent_default()
-            if self._hands_on and event.character is not None and event.character.isalpha():
+            if self._returns_early_letters and event.character is not None and event.character.isalpha():
                 self.dismiss(ListRow(id="", title=event.character))
         elif event.key.isdigit() and 1 <= int(event.key) <= len(self.answers) < 10:
             event.stop()

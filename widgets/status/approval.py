@@ -111,23 +111,23 @@ class ApprovalBar(Widget, can_focus=False):
         self._is_in_use = False
         """Whether the last key moved the cursor of the card, so that the next one is meant for it too."""
         self._takes_letters = True
-        self._held: tuple[str, Timer] | None = None
+        self._held_key: tuple[str, Timer] | None = None
         """A letter that counts as an answer unless another key follows at once."""
         self._too_early_until = -math.inf
         self._was_armed = False
-        self._doubtful = ""
+        self._ambiguous_key = ""
         """The ambiguous Alt key that is being handled; empty for other keys."""
         self._waits_for = ""
         """The ambiguous key that answers when pressed again."""
         self._pressed_at = self._again_until = math.inf
         self._tells_again = False
-        self._looks: Timer | None = None
+        self._check_timer: Timer | None = None
         """A timer that runs only while a question is open, so that an idle program does nothing."""
         self._rows: list[Row] = []
         self._shown_size = Size()
 
     def on_mount(self) -> None:
-        self._looks = self.set_interval(_TICK_SECONDS, self._look, pause=self.asked is None)
+        self._check_timer = self.set_interval(_TICK_SECONDS, self._look, pause=self.asked is None)
 
     @property
     def is_inside(self) -> bool:
@@ -159,8 +159,8 @@ class ApprovalBar(Widget, can_focus=False):
         self._resolve_ambiguity()
         self.display = asked is not None
         self._fit()
-        if self._looks is not None:
-            (self._looks.pause if asked is None else self._looks.resume)()
+        if self._check_timer is not None:
+            (self._check_timer.pause if asked is None else self._check_timer.resume)()
         if asked is not None:
             self.call_after_refresh(self._after_paint)
 
@@ -188,7 +188,7 @@ class ApprovalBar(Widget, can_focus=False):
             self._resolve_ambiguity()
         if not isinstance(event, events.Key):
             self._release()
-        self._doubtful = event.key if isinstance(event, AmbiguousAltKey) else ""
+        self._ambiguous_key = event.key if isinstance(event, AmbiguousAltKey) else ""
         was_stop = bool(self._waits_for) and isinstance(event, events.Key) and event.is_printable
         if was_stop:
             self._resolve_ambiguity()
@@ -218,7 +218,7 @@ class ApprovalBar(Widget, can_focus=False):
         """Takes a key from the editor that is an answer; returns False if it is for the editor."""
         if self.asked is None or self.has_focus:
             return False
-        held = self._held[0] if self._held is not None else ""
+        held = self._held_key[0] if self._held_key is not None else ""
         if held and event.key in ("enter", "backspace", "escape"):
             self._drop_held()
             if event.key == "enter":
@@ -282,16 +282,16 @@ class ApprovalBar(Widget, can_focus=False):
 
     def _hold(self, character: str) -> None:
         timer = self.set_timer(HOLD_SECONDS, self._held_long_enough)
-        self._held = (character, timer)
+        self._held_key = (character, timer)
 
     def _held_long_enough(self) -> None:
         if (held := self._drop_held()) and self.asked is not None:
             self._answer_by_letter(held)
 
     def _drop_held(self) -> str:
-        if self._held is None:
+        if self._held_key is None:
             return ""
-        (held, timer), self._held = self._held, None
+        (held, timer), self._held_key = self._held_key, None
         timer.stop()
         return held
 
@@ -366,13 +366,15 @@ class ApprovalBar(Widget, can_focus=False):
         """Whether a key counts as an answer. An Alt key that may be Escape and a letter must be pressed twice."""
         now, was_quiet = self._clock(), self.asked is None or self.arming.was_armed
         is_again = (
-            self._doubtful == self._waits_for and now - self._pressed_at >= MIN_QUIET_SECONDS and was_quiet
+            self._ambiguous_key == self._waits_for
+            and now - self._pressed_at >= MIN_QUIET_SECONDS
+            and was_quiet
         )
-        if not self._doubtful or is_again:
+        if not self._ambiguous_key or is_again:
             self._resolve_ambiguity()
             return True
-        if self._doubtful != self._waits_for:
-            self._waits_for, self._pressed_at = self._doubtful, now
+        if self._ambiguous_key != self._waits_for:
+            self._waits_for, self._pressed_at = self._ambiguous_key, now
             self._again_until = now + REPEAT_SECONDS
         self._fit()
         return False

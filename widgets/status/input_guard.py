@@ -16,13 +16,13 @@ class InputGuard:
     def __init__(self) -> None:
         self._shown_at: float | None = None
         self._key_at = float("-inf")
-        self._looked_at: float | None = None
+        self._last_check: float | None = None
         self.was_armed = False
         """Whether keys were accepted when the current key arrived."""
 
     def shown(self, now: float) -> None:
         """Called when the question has become completely visible."""
-        self._shown_at = self._looked_at = now
+        self._shown_at = self._last_check = now
         self.was_armed = False
 
     def hidden(self) -> None:
@@ -32,7 +32,7 @@ class InputGuard:
     def look(self, now: float) -> None:
         """Called regularly while the question is visible."""
         self._reset_after_stall(now)
-        self._looked_at = now
+        self._last_check = now
 
     def key(self, now: float) -> None:
         """Called for any key, paste or click before it is handled."""
@@ -50,6 +50,6 @@ class InputGuard:
         return self._shown_at is not None and now - self._shown_at >= MIN_VISIBLE_SECONDS
 
     def _reset_after_stall(self, now: float) -> None:
-        if self._looked_at is not None and now - self._looked_at > STALLED_SECONDS:
+        if self._last_check is not None and now - self._last_check > STALLED_SECONDS:
             self._key_at = now
-            self._looked_at = now
+            self._last_check = now

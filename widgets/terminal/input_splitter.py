@@ -45,23 +45,23 @@ class InputSplitter:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._held = ""
+        self._held_text = ""
         self._fragment = ""
         """The part of the held input that certainly belongs to a reply."""
-        self._until = 0.0
+        self._hold_deadline = 0.0
         self._paste: list[str] | None = None
 
     @property
     def hold_timeout(self) -> float | None:
         """Seconds until held input counts as it is; None if nothing is held or a paste is incomplete."""
-        if not self._held or self._paste is not None:
+        if not self._held_text or self._paste is not None:
             return None
-        return max(0.0, self._until - self._clock())
+        return max(0.0, self._hold_deadline - self._clock())
 
     def feed(self, text: str) -> Iterator[str | Paste | TerminalReply]:
         """Yields text with keys, pastes and replies, in order."""
-        text, begun = self._held + text, self._fragment
-        self._held = self._fragment = ""
+        text, begun = self._held_text + text, self._fragment
+        self._held_text = self._fragment = ""
         while text:
             if self._paste is None:
                 before, begins, text = text.partition(PASTE_BEGINS)
@@ -69,7 +69,7 @@ class InputSplitter:
                     self._paste = []
                 else:
                     before = self._without_unfinished(before, begun)
-                if not self._held or before:
+                if not self._held_text or before:
                     yield from _parted(before, begun)
                     begun = ""
             else:
@@ -84,21 +84,21 @@ class InputSplitter:
         """Returns the keys in input that was held too long."""
         if self.hold_timeout != 0.0:
             return ""
-        held, fragment = self._held, self._fragment
-        self._held = self._fragment = ""
+        held, fragment = self._held_text, self._fragment
+        self._held_text = self._fragment = ""
         return held.removeprefix(fragment)
 
     def _without_unfinished(self, text: str, begun: str) -> str:
         found = _BEGUN.search(text)
         if found is None or len(found.group()) > _MAX_REPLY_LENGTH:
             return text
-        self._held = found.group()
+        self._held_text = found.group()
         if begun and not found.start():
             self._fragment = begun
         else:
-            is_sure = _CERTAIN_REPLY.match(self._held) is not None
-            self._fragment = self._held if is_sure else ""
-            self._until = self._clock() + (_REPLY_TIMEOUT if is_sure else ESCAPE_DELAY)
+            is_sure = _CERTAIN_REPLY.match(self._held_text) is not None
+            self._fragment = self._held_text if is_sure else ""
+            self._hold_deadline = self._clock() + (_REPLY_TIMEOUT if is_sure else ESCAPE_DELAY)
         return text[: found.start()]
 
     def _hold_end_of_paste(self, inside: str) -> None:
@@ -106,7 +106,7 @@ class InputSplitter:
         assert self._paste is not None
         cut = max(0, len(inside) - len(PASTE_ENDS) + 1)
         self._paste.append(inside[:cut])
-        self._held = inside[cut:]
+        self._held_text = inside[cut:]
 
 
 def _parted(text: str, begun: str) -> Iterator[str | TerminalReply]:

@@ -97,7 +97,7 @@ class TerminalDriver(LinuxDriver):
         self._owner = app
         self._events = asyncio.get_running_loop()
         self._is_debugging = debug
-        self._held = held
+        self._early_terminal = held
         self._ahead = ahead
         self._raw = raw
         self._images = images
@@ -110,8 +110,8 @@ class TerminalDriver(LinuxDriver):
         self.exit_event = _WakingEvent(self._waker)
 
     def start_application_mode(self) -> None:
-        if self._held is not None:
-            self._held.page_started()
+        if self._early_terminal is not None:
+            self._early_terminal.page_started()
         super().start_application_mode()
         # A plain handler runs between any two steps of Python: a second signal would overtake the first, and an old
         # size would come last. asyncio's handler alone would lose the signal while many keys wait.
@@ -122,15 +122,15 @@ class TerminalDriver(LinuxDriver):
             signal.signal(
                 signal.SIGWINCH, lambda number, _: loop.call_soon_threadsafe(tell_size, number, None)
             )
-        if self._held is not None and self._held.attributes is not None:
-            self.attrs_before = self._held.attributes
+        if self._early_terminal is not None and self._early_terminal.attributes is not None:
+            self.attrs_before = self._early_terminal.attributes
         self.write(_SAVE_TITLE + _KEY_PROTOCOL_QUERY)
         if self._images is not None:
             self.write(self._images.arrive())
 
     def write(self, data: str) -> None:
-        if data == _ENTER_SCREEN and self._held is not None and self._held.is_drawn:
-            self._held.hand_over()  # already entered, and some terminals would clear it again
+        if data == _ENTER_SCREEN and self._early_terminal is not None and self._early_terminal.is_drawn:
+            self._early_terminal.hand_over()  # already entered, and some terminals would clear it again
             return
         if not data.isascii():
             data = DIRECTION_CONTROLS.sub("", data)  # these take no cell, but move the text after them
@@ -141,8 +141,8 @@ class TerminalDriver(LinuxDriver):
             self.write(self._images.leave())
         self.write(_RESTORE_TITLE_AND_CURSOR)
         super().stop_application_mode()
-        if self._held is not None:
-            self._held.page_stopped()
+        if self._early_terminal is not None:
+            self._early_terminal.page_stopped()
 
     def suspend_to_shell(self) -> bool:
         """Gives the terminal to the shell until it resumes bayou; returns False if there is no shell that could."""
@@ -162,8 +162,8 @@ class TerminalDriver(LinuxDriver):
     def _read_keys(self) -> None:
         self._wait_for_page()
         parser, reader = KeyParser(debug=self._is_debugging), InputReader()
-        if self._held is not None:
-            self._take(parser, reader.read(self._held.take_input()), is_guessed=reader.has_guessed)
+        if self._early_terminal is not None:
+            self._take(parser, reader.read(self._early_terminal.take_input()), is_guessed=reader.has_guessed)
         while not self.exit_event.is_set():
             ready, _, _ = select.select(
                 [self.fileno, self._wakes], [], [], _nearest_timeout(parser, self._incoming)

@@ -36,7 +36,7 @@ class ActiveSkills:
         self._last: dict[str, _GivenSkill] = {}
         """The active skills by name, in the order in which they were last loaded."""
         self._reads: dict[str, str] = {}
-        self._seen_to = ""
+        self._last_seen_id = ""
 
     def sections_after_compaction(
         self,
@@ -57,27 +57,27 @@ class ActiveSkills:
 
     def _missed(self, recent: Sequence[Entry], above: Callable[[str], Entry | None]) -> list[Entry]:
         """Returns the entries between the last one read and the start of `recent`; empty when that is unknown."""
-        if not (recent and self._seen_to) or any(entry.id == self._seen_to for entry in recent):
+        if not (recent and self._last_seen_id) or any(entry.id == self._last_seen_id for entry in recent):
             return []
         missed: list[Entry] = []
         entry = above(recent[0].id)
         while entry is not None:
             missed.append(entry)
-            if entry.id == self._seen_to:
+            if entry.id == self._last_seen_id:
                 return missed[::-1]
             entry = above(entry.id)
         return []
 
     def _catch_up(self, recent: Sequence[Entry], path: Callable[[], Sequence[Entry]]) -> None:
-        at = next((index for index, entry in enumerate(recent) if entry.id == self._seen_to), None)
-        news = recent[at + 1 :] if at is not None and self._seen_to else recent
+        at = next((index for index, entry in enumerate(recent) if entry.id == self._last_seen_id), None)
+        news = recent[at + 1 :] if at is not None and self._last_seen_id else recent
         if news is recent or _edits_what_was_before(news):
             self._last, self._reads = {}, {}
             news = path()
         for given in _given(apply_context_edits(news), self._reads, self._files_of):
             self._last.pop(given.name, None)
             self._last[given.name] = given
-        self._seen_to = next((entry.id for entry in reversed(recent) if entry.id), "")
+        self._last_seen_id = next((entry.id for entry in reversed(recent) if entry.id), "")
 
 
 def _edits_what_was_before(news: Sequence[Entry]) -> bool:

@@ -138,7 +138,7 @@ class Conversation:
         self.declared = DeclaredPrompt()
         self._recent: list[Entry] = []
         """The part of the branch that the context was made of when it was read."""
-        self._standing: tuple[object, dict[str, str]] | None = None
+        self._cached_skills: tuple[object, dict[str, str]] | None = None
         """The skills found last, with the part of the branch in which they were found."""
         self._looking = threading.Lock()
         self.reload()
@@ -155,7 +155,9 @@ class Conversation:
         """Projects the context from the log again, after the leaf moved or the context was edited."""
         self._recent = self.log.recent_path()
         self.messages = list(project_context(self._recent).messages)
-        self._standing = None if self.messages else (self._recent, {})  # a compacted part has left a summary
+        self._cached_skills = (
+            None if self.messages else (self._recent, {})
+        )  # a compacted part has left a summary
         self.declared = DeclaredPrompt()
         for message in self.messages:
             if isinstance(message, SystemMessage):
@@ -173,12 +175,12 @@ class Conversation:
         """Prompt sections for compacted content that stays active, such as skills. Computed on demand, in any
         thread, since it takes longer than a frame in a long session."""
         with self._looking:
-            log, recent, standing = self.log, self._recent, self._standing
+            log, recent, standing = self.log, self._recent, self._cached_skills
             if standing is None or standing[0] is not recent:
                 found = self._skills.sections_after_compaction(
                     recent, lambda: log.path_to(recent[-1].id), self._above
                 )
-                self._standing = standing = (recent, found)
+                self._cached_skills = standing = (recent, found)
         return standing[1]
 
     def compacted_sections_with(self, more: Sequence[Entry]) -> dict[str, str]:

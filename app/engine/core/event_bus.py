@@ -112,9 +112,9 @@ class Publisher:
         self._plain: list[_SyncListener] = []
         self._lines: list[_AsyncListener] = []
         self._paces: list[Backpressure] = []
-        self._untold: deque[Event] = deque()
+        self._undelivered: deque[Event] = deque()
         self._is_telling = False
-        self._on_trouble = on_trouble
+        self._on_failure = on_trouble
 
     def subscribe(
         self, listener: Listener, *, pace: Backpressure | None = None, hears: Container[str] | None = None
@@ -122,10 +122,10 @@ class Publisher:
         """Adds a listener; returns a function that removes it. `pace` is for plain listeners. `hears` is for
         async ones: the event types to deliver, looked up when an event is due (None: all)."""
         if inspect.iscoroutinefunction(listener):
-            line = _AsyncListener(listener, hears, self._on_trouble, self._lines.remove)
+            line = _AsyncListener(listener, hears, self._on_failure, self._lines.remove)
             self._lines.append(line)
             return line.close
-        plain = _SyncListener(listener, self._on_trouble)
+        plain = _SyncListener(listener, self._on_failure)
         self._plain.append(plain)
         if pace is not None:
             self._paces.append(pace)
@@ -149,13 +149,13 @@ class Publisher:
 
         An event published by a listener is delivered after the current one, so that all listeners see the same
         order."""
-        self._untold.append(event)
+        self._undelivered.append(event)
         if self._is_telling:
             return
         self._is_telling = True
         try:
-            while self._untold:
-                self._deliver(self._untold.popleft())
+            while self._undelivered:
+                self._deliver(self._undelivered.popleft())
         finally:
             self._is_telling = False
 
@@ -184,7 +184,7 @@ class _FailureCount:
 
     def __init__(self, listener: Listener, on_trouble: ReportFailure) -> None:
         self._name = getattr(listener, "__qualname__", repr(listener))
-        self._on_trouble = on_trouble
+        self._on_failure = on_trouble
         self._failures = 0
 
     def succeeded(self) -> None:
@@ -195,15 +195,15 @@ class _FailureCount:
         self._failures += 1
         words = f"{type(problem).__name__}: {problem}"
         if self._failures == 1:
-            self._on_trouble(f"An event listener failed: {self._name}: {words}")
+            self._on_failure(f"An event listener failed: {self._name}: {words}")
         elif self._failures == _MAX_FAILURES:
-            self._on_trouble(
+            self._on_failure(
                 f"{self._name} failed {_MAX_FAILURES} times in a row and receives no more events: {words}"
             )
         return self._failures >= _MAX_FAILURES
 
     def fell_behind(self) -> None:
-        self._on_trouble(
+        self._on_failure(
             f"{self._name} has {MAX_QUEUED_EVENTS:,} unprocessed events and receives no more: it "
             "hangs or is too slow."
         )

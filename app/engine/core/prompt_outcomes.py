@@ -43,7 +43,7 @@ class PromptOutcomes:
     def __init__(
         self, event_bus: EventBus, queues: Queues, failure_of: Callable[[AssistantMessage], Failure]
     ) -> None:
-        self._telling = event_bus
+        self._event_bus = event_bus
         self._queues = queues
         self._failure_of = failure_of
         self._open: list[_OpenPrompt] = []
@@ -62,7 +62,7 @@ class PromptOutcomes:
             )
         )
         if self._leave is None:
-            self._leave = self._telling.subscribe(self._note)
+            self._leave = self._event_bus.subscribe(self._note)
 
     def is_awaited(self, message_id: str) -> bool:
         """Whether a client sent this message as a prompt, and waits for its outcome."""
@@ -72,7 +72,7 @@ class PromptOutcomes:
         """Publishes the outcome of a prompt that needs no model, once its request has been answered."""
         if request_id is not None:
             result = PromptResult(id=request_id, agent_invoked=False, status="completed")
-            asyncio.get_running_loop().call_soon(self._telling.publish_now, result)
+            asyncio.get_running_loop().call_soon(self._event_bus.publish_now, result)
 
     def removed(self, message_id: str) -> None:
         """Settles a prompt that was taken out of its queue."""
@@ -122,7 +122,7 @@ class PromptOutcomes:
             self._leave()
             self._leave = None
         answer = prompt.answer
-        self._telling.publish_now(
+        self._event_bus.publish_now(
             PromptResult(
                 id=prompt.id,
                 agent_invoked=prompt.is_delivered,

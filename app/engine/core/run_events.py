@@ -29,14 +29,14 @@ class RunStartCallbacks:
     to reset."""
 
     def __init__(self) -> None:
-        self._deeds: dict[Callable[[], None], None] = {}
+        self._callbacks: dict[Callable[[], None], None] = {}
 
     def calls(self, deed: Callable[[], None]) -> None:
         """Registers a callback, from any thread; registering it again has no effect."""
-        self._deeds[deed] = None
+        self._callbacks[deed] = None
 
     def begin(self) -> None:
-        deeds, self._deeds = self._deeds, {}
+        deeds, self._callbacks = self._callbacks, {}
         for deed in deeds:
             deed()
 

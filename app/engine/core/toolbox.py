@@ -46,17 +46,17 @@ class CallableTools(Mapping[str, Tool]):
     """Finds more tools than it lists: errors about unknown names name only the listed ones."""
 
     def __init__(self, told: Mapping[str, Tool], reached: Mapping[str, Tool]) -> None:
-        self._told = told
+        self._snapshot = told
         self._reached = reached
 
     def __getitem__(self, name: str) -> Tool:
-        return self._told[name] if name in self._told else self._reached[name]
+        return self._snapshot[name] if name in self._snapshot else self._reached[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._told)
+        return iter(self._snapshot)
 
     def __len__(self) -> int:
-        return len(self._told)
+        return len(self._snapshot)
 
 
 class Toolbox:
@@ -82,8 +82,8 @@ class Toolbox:
         self._commands: Tool | None = None
         self._active: list[str] = []
         self._withheld: list[WithholdRule] = []
-        self._answering: list[WithholdRule] = []
-        self._told: _ToolSnapshot | None = None
+        self._callable_rules: list[WithholdRule] = []
+        self._snapshot: _ToolSnapshot | None = None
         """The tool state as last computed; None: something has changed since."""
         self._changes = 0
         self._reached: Callable[[], Mapping[str, Tool]] = dict
@@ -115,7 +115,7 @@ class Toolbox:
     def changed(self) -> None:
         """Recomputes the active tools; called when a rule or a tool's form changes."""
         self._changes += 1
-        self._told = None
+        self._snapshot = None
 
     def choose(self, choice: ToolChoice) -> None:
         with self._filling:
@@ -152,7 +152,7 @@ class Toolbox:
         `still_answers`: the tool can be called all the same, and says why it has nothing to do."""
         self._withheld.append(rule)
         if still_answers:
-            self._answering.append(rule)
+            self._callable_rules.append(rule)
         self.changed()
 
     def unregister(self, name: str) -> None:
@@ -177,12 +177,12 @@ class Toolbox:
 
     def _state(self) -> "_ToolSnapshot":
         """The current tools, recomputed only after a change."""
-        told = self._told
+        told = self._snapshot
         # Another thread may have computed it before the change.
         if told is None or told.changes != self._changes:
             all_, changes = self._all, self._changes
             active = self._allowed(all_)
-            self._told = told = _ToolSnapshot(
+            self._snapshot = told = _ToolSnapshot(
                 changes=changes,
                 active=active,
                 callable=_with_habitual_names({**self._answers(all_), **active}),
@@ -202,7 +202,7 @@ class Toolbox:
 
     def _answers(self, all_: Mapping[str, Tool]) -> dict[str, Tool]:
         there = {name: all_[name] for name in self._active if name in all_}
-        return {name: all_[name] for rule in self._answering for name in rule(there)}
+        return {name: all_[name] for rule in self._callable_rules for name in rule(there)}
 
     def reach(self, source: Callable[[], Mapping[str, Tool]]) -> None:
         """Adds tools that can be called by name and are not listed; looked up each time."""

@@ -52,7 +52,7 @@ class RuleChanges:
 
     def __init__(self, options: SessionOptions, event_bus: EventBus) -> None:
         self._in_force = options.effective_settings
-        self._telling = event_bus
+        self._event_bus = event_bus
         self.now = asyncio.Event()
         """Set at the next change of the settings, and then replaced by a new event."""
         options.effective_settings.subscribe(lambda before: self._note())
@@ -63,7 +63,7 @@ class RuleChanges:
 
     def _read_again(self) -> None:
         """Reads the settings again, since another program or the user may have added a rule meanwhile."""
-        self._telling.warn_of(self._in_force.follow())
+        self._event_bus.warn_of(self._in_force.follow())
 
     async def answer(
         self,

@@ -61,10 +61,10 @@ class SessionDiagnostics:
     ) -> None:
         self._workspace = workspace
         self._hooks = hooks
-        self._permits = permits
-        self._standing = standing
+        self._permissions = permits
+        self._permission_context = standing
         self._masking = masking
-        self._telling = event_bus
+        self._event_bus = event_bus
         self._options = options
         self._texts = ChangedTexts(
             workspace,
@@ -72,13 +72,13 @@ class SessionDiagnostics:
             kept=files.content,
             heard=lambda: next_run.calls(self._on_run_start),
         )
-        self._looked_at: dict[str, str] = {}
+        self._checked_hashes: dict[str, str] = {}
         """Path to the content hash of a file when it was last checked."""
-        self._heard = 0
+        self._changes_seen = 0
         """The number of changes received before the last check."""
         self._began_with = 0
         """The number of changes received before the run began."""
-        self._told: Counter[tuple[str, ...]] = Counter()
+        self._reported: Counter[tuple[str, ...]] = Counter()
         self._times: Counter[str] = Counter()
         self._failures: set[str] = set()
         """Failures that were reported to the user."""
@@ -90,16 +90,16 @@ class SessionDiagnostics:
     def _on_run_start(self) -> None:
         """Keeps unchecked changes, after an abort for example, until this run changes something."""
         self._began_with = self._texts.count
-        if self._heard == self._texts.count:
+        if self._changes_seen == self._texts.count:
             self._texts.forget()
-            self._looked_at = {}
-        self._told.clear()
+            self._checked_hashes = {}
+        self._reported.clear()
         self._times.clear()
 
     def left(self) -> None:
         """Forgets the changed files, after the session has moved to another point or session."""
         self._texts.forget()
-        self._looked_at = {}
+        self._checked_hashes = {}
 
     async def check_after_calls(self, abort: Abort) -> CustomMessage | None:
         """Returns the report to send with the results of tool calls, if the settings ask for it."""
@@ -116,29 +116,29 @@ class SessionDiagnostics:
         if heard == self._began_with:
             return None
         if self._times[when] >= MAX_REPORTS[when]:
-            self._heard = heard
+            self._changes_seen = heard
         if self._times[when] >= MAX_REPORTS[when] or abort.is_set:
             return None
         changed = await asyncio.to_thread(lambda: self._visible_to_model(self._texts.changed()))
         now = current_hashes(changed)
-        if not changed or now == self._looked_at:
-            self._heard = heard
+        if not changed or now == self._checked_hashes:
+            self._changes_seen = heard
             return None
         try:
             with abort.interrupting():
                 end, fresh = await self._find_problems(changed)
         except Aborted:
-            await self._telling.publish(DiagnosticsEnd(aborted=True))
+            await self._event_bus.publish(DiagnosticsEnd(aborted=True))
             return None
-        self._looked_at, self._heard = now, heard
+        self._checked_hashes, self._changes_seen = now, heard
         if end is None:
             return None
         self._report_failures(end.failures)
-        await self._telling.publish(end)
+        await self._event_bus.publish(end)
         if not fresh or abort.is_set:
             return None
         self._times[when] += 1
-        self._told.update(problem.kind for problem in fresh[:MAX_SHOWN])
+        self._reported.update(problem.kind for problem in fresh[:MAX_SHOWN])
         return _message(end)
 
     async def _find_problems(
@@ -152,7 +152,7 @@ class SessionDiagnostics:
         starts, failures = await self._startable_programs(changed, ground)
         if starts:
             names = tuple(dict.fromkeys(self._masked(start.name) for start in starts))
-            await self._telling.publish(DiagnosticsStart(programs=names, files=len(changed)))
+            await self._event_bus.publish(DiagnosticsStart(programs=names, files=len(changed)))
         found = await self._run_programs(starts, changed, ground) if starts else NewProblems()
         said = await self._hooks.diagnose(changed)
         if not starts and not said and not failures:
@@ -175,9 +175,11 @@ class SessionDiagnostics:
     async def _program_context(self) -> "CheckerScope":
         from tools.diagnostics.programs import CheckerScope  # noqa: PLC0415  (as above)
 
-        is_trusted = await self._standing.counts_async()
+        is_trusted = await self._permission_context.counts_async()
         # An untrusted folder's programs run only in the sandbox, away from the user's files.
-        uses_folder = is_trusted or (self._standing.needs_no_trust() and self._permits.boxes.are_in_force)
+        uses_folder = is_trusted or (
+            self._permission_context.needs_no_trust() and self._permissions.boxes.are_in_force
+        )
         return CheckerScope(
             root=await asyncio.to_thread(os.path.realpath, self._workspace.cwd),
             is_folder_trusted=uses_folder,
@@ -210,14 +212,14 @@ class SessionDiagnostics:
         program, *words = start.argv
         for name in (program, program.rpartition("/")[2]):
             line = Program(language="shell", code=shlex.join((name, *words)), folder=str(self._workspace.cwd))
-            decision = self._permits.judge(Effects(runs=line), tool="bash")
+            decision = self._permissions.judge(Effects(runs=line), tool="bash")
             if decision.outcome == "refuse":
                 return decision.decided_by
         return ""
 
     async def _commands(self) -> dict[str, tuple[str, ...]]:
         chosen = self._settings
-        if not await self._standing.counts_async():
+        if not await self._permission_context.counts_async():
             chosen = self._options.effective_settings.without_project().diagnostics
         return {
             glob: (said,) if isinstance(said, str) else tuple(said) for glob, said in chosen.commands.items()
@@ -232,7 +234,7 @@ class SessionDiagnostics:
         processes = self._workspace.local_processes
         assert processes is not None
         try:
-            box = await self._permits.boxes.for_program()
+            box = await self._permissions.boxes.for_program()
         except ToolError as problem:
             return NewProblems(failures=(str(problem).rstrip("."),))
         around = CheckerEnvironment(
@@ -247,7 +249,7 @@ class SessionDiagnostics:
     def _unreported(self, problems: Sequence[CodeProblem]) -> list[CodeProblem]:
         """Returns the problems, sorted, that were not reported in this run, also if their line numbers
         changed."""
-        told = self._told.copy()
+        told = self._reported.copy()
         fresh: list[CodeProblem] = []
         for problem in sorted_problems(problems):
             if told[problem.kind]:
@@ -277,7 +279,7 @@ class SessionDiagnostics:
         for failure in failures:
             if failure not in self._failures:
                 self._failures.add(failure)
-                self._telling.warn(f"Diagnostics: {failure}.")
+                self._event_bus.warn(f"Diagnostics: {failure}.")
 
 
 def _message(end: DiagnosticsEnd) -> CustomMessage:

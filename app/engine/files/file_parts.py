@@ -28,7 +28,7 @@ class FileParts:
         send: SendMessage,
         require_idle: Callable[[str], None],
     ) -> None:
-        self._telling = core.event_bus
+        self._event_bus = core.event_bus
         self.kept = SessionFiles(
             conversation=core.conversation,
             workspace=core.workspace,
@@ -70,4 +70,4 @@ class FileParts:
             added=change.added,
             removed=change.removed,
         )
-        self._telling.publish_now(told)
+        self._event_bus.publish_now(told)

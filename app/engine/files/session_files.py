@@ -83,14 +83,14 @@ class SessionFiles:
     ) -> None:
         self._conversation = conversation
         self._workspace = workspace
-        self._telling = event_bus
+        self._event_bus = event_bus
         self._options = options
         self._place = place
         self._opened: SessionUndo | None = None
         self._opening = threading.Lock()
         self._running: dict[str, str] = {}
-        self._to_tell: list[str] = []
-        self._whereabouts = CommandContext(place.home, place.store.parent) if place is not None else None
+        self._unreported: list[str] = []
+        self._command_context = CommandContext(place.home, place.store.parent) if place is not None else None
         if place is not None and isinstance(workspace.files, LocalFiles):
             workspace.mutations.subscribe_before(self._before_write)
             workspace.mutations.subscribe(self._after_write)
@@ -105,8 +105,8 @@ class SessionFiles:
         """Records the file changes of a call after its result; the returned event is published with the
         result."""
         self._running.pop(call_id, None)
-        while self._to_tell:
-            self._telling.warn(self._to_tell.pop())
+        while self._unreported:
+            self._event_bus.warn(self._unreported.pop())
         opened = self._opened
         if opened is None or opened.log is not self._conversation.log:
             return None
@@ -141,7 +141,7 @@ class SessionFiles:
             return
         told = self.call_ended(call_id, tool)
         if told is not None:
-            self._telling.publish_now(told)
+            self._event_bus.publish_now(told)
 
     # Commands
 
@@ -163,9 +163,9 @@ class SessionFiles:
         them."""
         from app.permits.shell.command_line import judge_command  # noqa: PLC0415  (loads a parser)
 
-        if self._whereabouts is None or Path(command.argv[0]).name not in POSIX_SHELLS:
+        if self._command_context is None or Path(command.argv[0]).name not in POSIX_SHELLS:
             return False
-        place = self._whereabouts.place(self._workspace.cwd, self._workspace.shell().passed_names)
+        place = self._command_context.place(self._workspace.cwd, self._workspace.shell().passed_names)
         place = msgspec.structs.replace(place, folder=os.path.realpath(command.cwd))
         return judge_command(command.argv[-1], place).risk == "safe"
 
@@ -282,7 +282,7 @@ class SessionFiles:
         for change in changes:
             self._opened.watch.learn(change.name, change.after)
         self._publish_changes(changes, self._opened.recorder.root, data.id, "restore")
-        await self._telling.publish(told)
+        await self._event_bus.publish(told)
         return told.entry.id
 
     # Beginning and end
@@ -367,7 +367,7 @@ class SessionFiles:
             done = collect_garbage(opened.store, days=settings.days, max_bytes=settings.max_store_mb << 20)
             if done.given_up:
                 count = len(done.given_up)
-                self._to_tell.append(
+                self._unreported.append(
                     f"The undo store was full (undo.maxStoreMb): stored files of {count} older "
                     f"session{'' if count == 1 else 's'} were deleted and cannot be restored any more."
                 )

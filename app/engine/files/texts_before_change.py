@@ -29,8 +29,8 @@ class ChangedTexts:
         """`kept` returns a content by its hash, if undo has stored it. `heard` is called with every change."""
         self._workspace = workspace
         self._is_wanted = is_wanted
-        self._kept = kept
-        self._heard = heard
+        self._stored_content = kept
+        self._on_change = heard
         self._before: dict[str, bytes | None] = {}
         self._by_hash: dict[str, str] = {}
         """Path to the hash of a file's content before a command changed it; the content is loaded later."""
@@ -50,7 +50,7 @@ class ChangedTexts:
     def _before_write(self, intent: PendingMutation) -> None:
         data = intent.before.data if intent.before is not None else None
         self.count += 1
-        self._heard()
+        self._on_change()
         if self._is_wanted() and len(data or b"") <= MAX_FILE_BYTES:
             self._keep(os.path.realpath(intent.real_path), data)
 
@@ -58,7 +58,7 @@ class ChangedTexts:
         if not self._is_wanted():
             return
         self.count += 1
-        self._heard()
+        self._on_change()
         path = os.path.realpath(change.path)
         if change.by == "restore":  # the user's restore makes the earlier content irrelevant
             with self._lock:
@@ -86,7 +86,7 @@ class ChangedTexts:
             before = dict(self._before)
             hashes = dict(self._by_hash)
         for path, hash in hashes.items():
-            data = self._kept(hash)
+            data = self._stored_content(hash)
             if data is not None and len(data) <= MAX_FILE_BYTES:
                 before.setdefault(path, data)
         found: list[FileChangeTexts] = []

@@ -54,12 +54,12 @@ class McpExposure:
         self._conversation = conversation
         self._toolbox = toolbox
         self._requests = requests
-        self._telling = event_bus
+        self._event_bus = event_bus
         self._options = options
         self._tools = McpTools(hub)
         self._section: Mapping[str, str] = {}
         self._declared: set[str] = set()
-        self._ignores_kept = False
+        self._ignores_stored = False
         """Whether the user chose another exposure after the decision was stored."""
         for tool in self._tools.own():
             toolbox.register(tool, owner=MCP_TOOLS_OWNER)
@@ -88,7 +88,7 @@ class McpExposure:
 
     def reset_decision(self) -> None:
         """Decides again with the next prompt, since the user chose another exposure."""
-        self._ignores_kept = True
+        self._ignores_stored = True
         self._hub.reset_decision()
 
     def declare(self) -> None:
@@ -108,11 +108,11 @@ class McpExposure:
 
     def _decide(self) -> None:
         kept = stored_exposure(self._conversation)
-        decided = self._hub.decide(None if self._ignores_kept else kept)
-        self._ignores_kept = False
+        decided = self._hub.decide(None if self._ignores_stored else kept)
+        self._ignores_stored = False
         self._set_section(servers_section(self._hub))
         if decided != kept and (entry := store_exposure(self._conversation, decided)) is not None:
-            self._telling.publish_now(EntryAppended(entry=entry))
+            self._event_bus.publish_now(EntryAppended(entry=entry))
         self.declare()
 
     def _set_section(self, servers_section: Mapping[str, str]) -> None:

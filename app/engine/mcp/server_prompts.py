@@ -209,13 +209,13 @@ class ServerQuestions:
     def __init__(self, forms: FormQuestions, event_bus: EventBus) -> None:
         self._forms = forms
         self._event_bus = event_bus
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
 
     async def ask(self, server: str, params: dict[str, Any]) -> dict[str, Any]:
         """Returns the result of `elicitation/create`."""
         form = elicitation_form(server, params)
-        if not self._forms.can_ask and server not in self._told:
-            self._told.add(server)
+        if not self._forms.can_ask and server not in self._reported:
+            self._reported.add(server)
             self._event_bus.warn(
                 f"The MCP server {server} asked a question that needs a person; it was declined automatically."
             )

@@ -83,22 +83,22 @@ class McpServers:
         self._forms = forms
         self._places = self.found_in = places
         self._requests = requests
-        self._permits = permits
+        self._permissions = permits
         self._masking = masking
-        self._telling = core.event_bus
+        self._event_bus = core.event_bus
         self._options = core.options
         self._questions: ServerQuestions | None = None
         self._hub: ServerRegistry | None = None
         self._exposure: McpExposure | None = None
-        self._brought: dict[str, ProjectServer] = {}
-        self._said: dict[str, dict[str, Any]] = {}
+        self._added_servers: dict[str, ProjectServer] = {}
+        self._user_choices: dict[str, dict[str, Any]] = {}
         """The user's choices for servers in this session."""
         self._is_stale = False
         """Whether extensions have added or removed servers since the last check. Checked when servers are needed, so
         that a reload of extensions ends no connection."""
         self._problems: tuple[str, ...] = ()
         self._processes: LocalProcesses | None = None
-        self._telling_soon: asyncio.TimerHandle | None = None
+        self._publish_timer: asyncio.TimerHandle | None = None
         self.files = _watched_files(places)
         """The files that may configure servers, watched while none does."""
         self.may_be_there = places is not None and _has_config_file(places)
@@ -113,7 +113,7 @@ class McpServers:
         if not self.is_on:
             return None
         places = self._places
-        if self._hub is None and places is not None and (self._brought or _has_config_file(places)):
+        if self._hub is None and places is not None and (self._added_servers or _has_config_file(places)):
             self._make(places)
         elif self._hub is not None and self._is_stale:
             self._attach_hub(self._hub)
@@ -181,7 +181,7 @@ class McpServers:
             conversation=self._core.conversation,
             toolbox=self._core.toolbox,
             requests=self._requests,
-            event_bus=self._telling,
+            event_bus=self._event_bus,
             options=self._options,
         )
         self._attach_hub(hub)
@@ -226,14 +226,14 @@ class McpServers:
         if self._questions is None:
             from app.engine.mcp.server_prompts import ServerQuestions  # noqa: PLC0415  (few servers ask anything)
 
-            self._questions = ServerQuestions(self._forms, self._telling)
+            self._questions = ServerQuestions(self._forms, self._event_bus)
         return await self._questions.ask(server, params)
 
     async def box(self, config: "ServerConfig") -> "Box | None":
         """Returns the sandbox that the server runs in."""
         if self._options.effective_settings.settings.mcp.sandbox == "off":
             return None
-        return await self._permits.boxes.for_server()
+        return await self._permissions.boxes.for_server()
 
     def _local_processes(self) -> "LocalProcesses":
         """Runs servers on this machine, also where an extension runs commands elsewhere."""
@@ -249,14 +249,15 @@ class McpServers:
     def _attach_hub(self, hub: "ServerRegistry") -> None:
         assert self._places is not None
         self._is_stale = False
-        found = self._places.find(self._brought)
+        found = self._places.find(self._added_servers)
         told = tuple(str(problem) for problem in found.problems)
         for text in told:
             if text not in self._problems:
-                self._telling.warn(text)
+                self._event_bus.warn(text)
         self._problems = told
         servers = [
-            msgspec.structs.replace(config, **self._said.get(config.name, {})) for config in found.servers
+            msgspec.structs.replace(config, **self._user_choices.get(config.name, {}))
+            for config in found.servers
         ]
         hub.use(servers, found.untrusted)
 
@@ -298,7 +299,7 @@ class McpServers:
 
     def _override(self, name: str, **said: Any) -> "ServerRegistry":
         hub = self.hub_for(name)
-        self._said.setdefault(hub.server(name).config.name, {}).update(said)
+        self._user_choices.setdefault(hub.server(name).config.name, {}).update(said)
         self._attach_hub(hub)
         return hub
 
@@ -368,9 +369,9 @@ class McpServers:
     ) -> None:
         """Adds a server of an extension or of the client; None removes it."""
         if entry is None:
-            self._brought.pop(name, None)
+            self._added_servers.pop(name, None)
         else:
-            self._brought[name] = ProjectServer(entry=entry, origin=origin)
+            self._added_servers[name] = ProjectServer(entry=entry, origin=origin)
             self.may_be_there = True
         self._is_stale = True
 
@@ -382,15 +383,15 @@ class McpServers:
             loop = asyncio.get_running_loop()
         except RuntimeError:
             return  # Without an event loop there are no listeners yet.
-        if self._telling_soon is None:
-            self._telling_soon = loop.call_later(_PUBLISH_DELAY, self._publish_states)
+        if self._publish_timer is None:
+            self._publish_timer = loop.call_later(_PUBLISH_DELAY, self._publish_states)
 
     def _publish_states(self) -> None:
-        self._telling_soon = None
+        self._publish_timer = None
         if self._hub is None:
             return
         views = map(self._hub.view, self._hub.servers)
-        self._telling.publish_now(
+        self._event_bus.publish_now(
             McpServersChange(
                 servers=tuple(
                     McpServerState(
@@ -402,8 +403,8 @@ class McpServers:
         )
 
     async def end(self) -> None:
-        if self._telling_soon is not None:
-            self._telling_soon.cancel()
+        if self._publish_timer is not None:
+            self._publish_timer.cancel()
         if self._hub is not None:
             await self._hub.end()
         if self._processes is not None:

@@ -116,11 +116,11 @@ class ModelRequests:
         self._hooks = hooks
         self._masking = masking
         self._deliveries = deliveries
-        self._telling = event_bus
+        self._event_bus = event_bus
         self._cache = cache
         self.budget = budget
         self._request_of_message: dict[str, str] = {}
-        self._kept = RequestCache(conversation.stretch)
+        self._request_cache = RequestCache(conversation.stretch)
         self._image_blocker = ImageBlocker()
         self._heads = RequestHeads()
         self._current: str | None = None
@@ -192,7 +192,7 @@ class ModelRequests:
         session_id = self._conversation.log.session_id
         self._deliveries.prepared(request_id, message_ids, stretch)
         try:
-            await self._telling.publish(
+            await self._event_bus.publish(
                 ProviderRequestPrepared(
                     request_id=request_id,
                     session_id=session_id,
@@ -205,8 +205,8 @@ class ModelRequests:
         self._request_of_message[reply_id] = request_id
         if failure is not None:
             return failed_stream(model, failure, message_id=reply_id)
-        if stretch is not self._kept.stretch:
-            self._kept = self._kept.within(stretch)
+        if stretch is not self._request_cache.stretch:
+            self._request_cache = self._request_cache.within(stretch)
         options = msgspec.structs.replace(
             self._options.stream,
             credential=credential,
@@ -215,7 +215,7 @@ class ModelRequests:
             hooks=self._request_hooks(
                 RequestIds(request_id=request_id, message_ids=message_ids), model, credential
             ),
-            kept=self._kept,
+            kept=self._request_cache,
         )
         return self._registry.stream(model, context, options, message_id=reply_id)
 
@@ -299,7 +299,7 @@ class ModelRequests:
         )
 
     def _on_state(self, state: str, seconds: float) -> None:
-        self._telling.publish_now(ProviderWaiting(state=state, seconds=seconds))
+        self._event_bus.publish_now(ProviderWaiting(state=state, seconds=seconds))
 
     # Its delivery
 
@@ -320,7 +320,7 @@ class ModelRequests:
             return
         if message.stop_reason in ("error", "aborted"):
             self._deliveries.failed(request_id)
-            await self._telling.publish(
+            await self._event_bus.publish(
                 ProviderRequestFailed(
                     request_id=request_id, error_message=message.error_message or message.stop_reason
                 )
@@ -332,7 +332,7 @@ class ModelRequests:
         if not self._deliveries.is_open(request_id):
             return
         self._deliveries.delivered(request_id)
-        await self._telling.publish(
+        await self._event_bus.publish(
             ProviderRequestDelivered(request_id=request_id, status=status, headers=dict(headers))
         )
 

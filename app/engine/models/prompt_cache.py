@@ -30,14 +30,14 @@ class PromptCache:
         self._account = usage_totals
         self._choice = choice
         self._publish_now = publish_now
-        self._told: Usage | None = None
+        self._warned_usage: Usage | None = None
         """The usage of the answer for which the last warning was shown."""
 
     def warn_if_dropped(self, action: CacheDroppingAction) -> None:
         usage, model = self._account.stats.last_usage, self._choice.model
-        if model is None or usage is self._told or not is_in_use(usage):
+        if model is None or usage is self._warned_usage or not is_in_use(usage):
             return
-        self._told = usage
+        self._warned_usage = usage
         told = resend_cost_text(model, self._account.context_tokens)
         self._publish_now(Notice(level="info", text=f"{_ACTION_TEXT[action]}: {told}"))
 

@@ -36,7 +36,7 @@ class ApprovalRequests:
     ) -> None:
         self._rules = rules
         self._verdicts = verdicts
-        self._standing = standing
+        self._permission_context = standing
         self._conversation = conversation
         self._toolbox = toolbox
         self._judge = judge
@@ -85,7 +85,7 @@ class ApprovalRequests:
         if is_request(decision):
             return rules_for(decision)
         if asks_to_leave_sandbox(decision):
-            return place_rules(self._conversation.messages, self._standing.home)
+            return place_rules(self._conversation.messages, self._permission_context.home)
         found: list[str] = []
         policy = self._rules.policy()
         for text in suggested_rules(asked[0].part, tool, place):

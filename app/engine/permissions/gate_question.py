@@ -28,9 +28,9 @@ class GateQuestions:
     """The questions of one session's gate."""
 
     def __init__(self, standing: PermissionContext, options: SessionOptions, event_bus: EventBus) -> None:
-        self._standing = standing
+        self._permission_context = standing
         self._options = options
-        self._telling = event_bus
+        self._event_bus = event_bus
         self._program: ProgramAnswers = "unknown"
 
     def set_program(self, answers: Literal["ask", "deny"]) -> None:
@@ -40,7 +40,7 @@ class GateQuestions:
     @property
     def refuses_questions(self) -> bool:
         """Whether a program refuses all questions, so that such calls are denied."""
-        return self._standing.asks == "program" and self._program == "deny"
+        return self._permission_context.asks == "program" and self._program == "deny"
 
     async def ask(self, title: str, approval: Approval) -> ApprovalReply | None:
         """Asks about a call; None: there was no answer."""
@@ -60,9 +60,9 @@ class GateQuestions:
         return _parse_reply(said, approval)
 
     async def _ask_question(self, method: str, title: str, approval: Approval, **more: Any) -> Any:
-        seconds = self._seconds() if self._standing.asks == "program" else None
+        seconds = self._seconds() if self._permission_context.asks == "program" else None
         said = await ask_question(
-            self._telling.publish_now, method, title, seconds, approval=approval, **more
+            self._event_bus.publish_now, method, title, seconds, approval=approval, **more
         )
         if said is not None and self._program == "unknown":
             self._program = "ask"

@@ -61,22 +61,22 @@ class PermissionGate:
         self.standing = standing
         self._unheld = unheld
         self._workspace = workspace = core.workspace
-        self._telling = telling
-        self._whereabouts = CommandContext(standing.home, standing.agent_dir, standing.sessions_dir)
+        self._event_bus = telling
+        self._command_context = CommandContext(standing.home, standing.agent_dir, standing.sessions_dir)
         self._changes = RuleChanges(options, telling)
         self.rules = SessionRules(standing, options, conversation, lambda: self.boxes)
         self._verdicts = VerdictLog(conversation, telling, lambda: self.rules.mode)
         self.boxes = Sandboxes(
             options,
             workspace,
-            self._whereabouts,
+            self._command_context,
             mode=lambda: self.rules.mode,
             home=standing.home,
             own=standing.agent_dir,
             sessions=standing.sessions_dir,
             hosts=NetworkHosts(
                 policy=self.rules.policy,
-                place=lambda: self._whereabouts.place(workspace.cwd),
+                place=lambda: self._command_context.place(workspace.cwd),
                 can_ask=lambda: standing.asks != "nobody" and not self.answering.refuses_questions,
                 ask=self._ask,
                 changes=self._changes,
@@ -86,9 +86,9 @@ class PermissionGate:
             allowed_places=lambda verb: allowed_places(self.rules.all().rules, verb),
         )
         self._definitions = ApprovedDefinitions(standing.agent_dir / "mcp-allowed.json")
-        self._judging = CallJudge(
+        self._call_judge = CallJudge(
             workspace,
-            self._whereabouts,
+            self._command_context,
             self.boxes,
             definitions=self._definitions,
             rules=self.rules.all,
@@ -104,9 +104,9 @@ class PermissionGate:
         )
         self.answering = GateQuestions(standing, options, telling)
         self._told: set[str] = set()
-        workspace.spawn_hook = self._judging.watching(workspace.spawn_hook)
+        workspace.spawn_hook = self._call_judge.watching(workspace.spawn_hook)
         workspace.kept_back = lambda: hidden_path_test(
-            self.rules.all().rules, self._whereabouts.place(workspace.cwd)
+            self.rules.all().rules, self._command_context.place(workspace.cwd)
         )
 
     # What counts
@@ -173,7 +173,7 @@ class PermissionGate:
             rule_name = reading.effects.acts_as or call.name
             asking = self._ask(call, reading.shown_arguments, decision, looked_at.place, rule_name=rule_name)
             stands, reply = await self._changes.answer(
-                asking, partial(self._judging.is_asked, reading), since=seen
+                asking, partial(self._call_judge.is_asked, reading), since=seen
             )
             if not stands:
                 continue  # the question was withdrawn: under the present mode and rules the call runs or is refused
@@ -211,14 +211,14 @@ class PermissionGate:
         is_command = program is not None and program.language == "shell"
         if is_command and not knows_shell and self._workspace.shell().own is not None:
             return reading, None
-        judged = self._judging.judged(reading)
+        judged = self._call_judge.judged(reading)
         if judged.decision.outcome == "run" and not _may_lose_files(judged):
             _record_allowed(self._definitions, self.boxes, reading, judged)
         return reading, judged
 
     def judge(self, effects: Effects, *, tool: str) -> CallDecision:
         """Returns the decision for a call of this tool with these effects. For a thread."""
-        return self._judging.decided(tool, effects)[1]
+        return self._call_judge.decided(tool, effects)[1]
 
     # Asking
 
@@ -257,7 +257,7 @@ class PermissionGate:
         for text in texts:
             if text not in self._told:
                 self._told.add(text)
-                self._telling.warn(text)
+                self._event_bus.warn(text)
 
 
 def _may_lose_files(judged: JudgedCall) -> bool:

@@ -31,7 +31,7 @@ class SessionRules:
         boxes: Callable[[], Sandboxes],
     ) -> None:
         """`boxes`: the session's sandbox, which follows these rules too."""
-        self._standing = standing
+        self._permission_context = standing
         self._options = options
         self._conversation = conversation
         self._boxes = boxes
@@ -41,7 +41,9 @@ class SessionRules:
     @property
     def mode(self) -> PermissionMode:
         return mode_of(
-            self._options.effective_settings, self._standing, has_box=lambda: self._boxes().are_possible
+            self._options.effective_settings,
+            self._permission_context,
+            has_box=lambda: self._boxes().are_possible,
         )
 
     def set_mode(self, mode: PermissionMode) -> None:
@@ -51,7 +53,7 @@ class SessionRules:
         self._options.effective_settings.set("permissions.mode", mode)
 
     def all(self) -> PermitRules:
-        found = rules_from_settings(self._options.effective_settings, self._standing)
+        found = rules_from_settings(self._options.effective_settings, self._permission_context)
         return msgspec.structs.replace(found, rules=(*self._given, *found.rules))
 
     def policy(self, rules: PermitRules | None = None) -> PermissionPolicy:
@@ -90,7 +92,7 @@ class SessionRules:
         if reply.keeps != "project" and allow_place(reply.rule, effective_settings, keeps=is_for_person):
             return
         self.allow(reply.rule)
-        keep_rule(reply.rule, reply.keeps, effective_settings, str(self._standing.folder()))
+        keep_rule(reply.rule, reply.keeps, effective_settings, str(self._permission_context.folder()))
 
     def forget(self, text: str) -> None:
         """Removes a rule of this session."""
@@ -98,7 +100,7 @@ class SessionRules:
 
     def forget_here(self, text: str) -> None:
         """Removes a rule of this folder from the user's settings."""
-        effective_settings, here = self._options.effective_settings, str(self._standing.folder())
+        effective_settings, here = self._options.effective_settings, str(self._permission_context.folder())
         known = dict(effective_settings.said("permissions.allowIn").get("global", {}))
         known[here] = tuple(one for one in known.get(here, ()) if one.strip() != text)
         effective_settings.keep(

@@ -34,7 +34,7 @@ class VerdictLog:
 
     def __init__(self, conversation: Conversation, event_bus: EventBus, mode: Callable[[], str]) -> None:
         self._conversation = conversation
-        self._telling = event_bus
+        self._event_bus = event_bus
         self._mode = mode
         self.past: deque[PastVerdict] = deque(maxlen=_MAX_KEPT)
         """The verdicts of this run, oldest first."""
@@ -63,7 +63,7 @@ class VerdictLog:
                 "mode": self._mode(),
             },
         )
-        self._telling.publish_now(EntryAppended(entry=entry))
+        self._event_bus.publish_now(EntryAppended(entry=entry))
 
     def all(self) -> tuple[PastVerdict, ...]:
         """Returns the verdicts of earlier runs, then those of this run."""

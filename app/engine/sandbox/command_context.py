@@ -40,8 +40,10 @@ class CommandContext:
         self._home = str(home)
         self._real_home = os.path.realpath(home)
         own = filter(None, (agent_dir, sessions_dir))
-        self._own = tuple(dict.fromkeys(form for one in own for form in (str(one), os.path.realpath(one))))
-        self._believed: dict[str, tuple[float, SecretFiles]] = {}
+        self._own_folders = tuple(
+            dict.fromkeys(form for one in own for form in (str(one), os.path.realpath(one)))
+        )
+        self._cached_secrets: dict[str, tuple[float, SecretFiles]] = {}
 
     def place(
         self,
@@ -63,7 +65,7 @@ class CommandContext:
             real_home=self._real_home,
             user=os.environ.get("USER", ""),
             temporary=temporary_folders(),
-            own=self._own,
+            own=self._own_folders,
             hides_secrets=has_box and self.secrets_below(workspace).is_complete,
             secret_variables=bool(withheld_names(os.environ) - withheld_names(os.environ, passed)),
             resolve=links.resolve,
@@ -87,12 +89,12 @@ class CommandContext:
 
     def secrets_below(self, folder: str) -> "SecretFiles":
         """Returns the files below the folder that hold secrets, judged by their names."""
-        known = self._believed.get(folder)
+        known = self._cached_secrets.get(folder)
         now = time.monotonic()
         if known is not None and now - known[0] < _CACHE_SECONDS:
             return known[1]
         found = self._look_for_secrets(folder)
-        self._believed[folder] = (now, found)
+        self._cached_secrets[folder] = (now, found)
         return found
 
     def _look_for_secrets(self, folder: str) -> "SecretFiles":
@@ -116,8 +118,9 @@ class CommandContext:
         return SecretFiles(tuple(found))
 
     def _is_secret(self, path: str) -> bool:
-        return secret_likelihood(path, self._home, self._own) == "likely" or (
-            self._real_home != self._home and secret_likelihood(path, self._real_home, self._own) == "likely"
+        return secret_likelihood(path, self._home, self._own_folders) == "likely" or (
+            self._real_home != self._home
+            and secret_likelihood(path, self._real_home, self._own_folders) == "likely"
         )
 
     def _other_names(self, workspace: str) -> Callable[[str], tuple[str, ...]]:
@@ -145,7 +148,7 @@ class CommandContext:
         found += [f"{self._home}/{place.name}" for place in KEY_PLACES if not place.is_folder]
         for folder in (
             *(f"{self._home}/{place.name}" for place in KEY_PLACES if place.is_folder),
-            *self._own,
+            *self._own_folders,
             self._home,
             workspace,
             f"{workspace}/.git/hooks",
@@ -160,7 +163,7 @@ class CommandContext:
         return [
             one
             for one in dict.fromkeys(found)
-            if self._is_secret(one) or delayed_run_reason(one, self._home, self._own) is not None
+            if self._is_secret(one) or delayed_run_reason(one, self._home, self._own_folders) is not None
         ]
 
 

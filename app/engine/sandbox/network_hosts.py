@@ -59,7 +59,7 @@ class NetworkHosts(msgspec.Struct, eq=False, kw_only=True):
     """Records the outcome of a question."""
     _callers: dict[str, HostCaller] = msgspec.field(default_factory=dict[str, HostCaller])
     """Callers by the name that they give the proxy."""
-    _lasting_name: str = msgspec.field(default_factory=lambda: secrets.token_hex(8))
+    _persistent_name: str = msgspec.field(default_factory=lambda: secrets.token_hex(8))
 
     def caller(
         self, call_id: str, command: str, hosts: frozenset[str] = frozenset(), *, lasts: bool = False
@@ -68,7 +68,7 @@ class NetworkHosts(msgspec.Struct, eq=False, kw_only=True):
         call and later ones, and keeps its name."""
         while len(self._callers) >= _MAX_CALLERS:
             self._callers.pop(next(iter(self._callers)))
-        name = self._lasting_name if lasts else secrets.token_hex(8)
+        name = self._persistent_name if lasts else secrets.token_hex(8)
         self._callers[name] = HostCaller(call_id=call_id, command=command, hosts=hosts)
         return name
 

@@ -80,7 +80,7 @@ class SandboxPaths:
         self._allowed_places = allowed_places
         self._options = options
         self._workspace = workspace
-        self._whereabouts = command_context
+        self._command_context = command_context
         self._home = os.path.realpath(home)
         self._own = os.path.realpath(own)
         self._sessions = os.path.realpath(sessions or own)
@@ -111,7 +111,7 @@ class SandboxPaths:
         sockets = (private, *ALLOWED_SOCKETS, *shown)
         linked = self._linked.find(workspace)
         if kind == "read":
-            below = self._whereabouts.secrets_below(workspace).paths
+            below = self._command_context.secrets_below(workspace).paths
             secrets = [*_without((*below, *self._moved_secrets(workspace)), folders)]
             secrets += other_names_of(linked.files, (*folders, *files, *secrets))
             return self._reading(workspace, private, folders, (*files, *secrets), sockets)
@@ -219,7 +219,7 @@ class SandboxPaths:
 
     def _first_secrets(self, workspace: str) -> tuple[str, ...]:
         if workspace not in self._secrets:
-            below = self._whereabouts.secrets_below(workspace).paths
+            below = self._command_context.secrets_below(workspace).paths
             repository = find_repository(Path(workspace))
             tracked = repository.tracked(below) if repository is not None else frozenset[str]()
             self._secrets[workspace] = tuple(path for path in below if path not in tracked)

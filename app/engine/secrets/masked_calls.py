@@ -35,7 +35,7 @@ class MaskedCalls:
 
     def __init__(self, masking: SessionMask) -> None:
         self._masking = masking
-        self._stood_for: OrderedDict[str, dict[str, str]] = OrderedDict()
+        self._secrets_by_mark: OrderedDict[str, dict[str, str]] = OrderedDict()
         """The secrets behind the placeholders of a file, by its real path, when it was last read."""
 
     @property
@@ -135,7 +135,7 @@ class MaskedCalls:
             )
         for path in paths:
             texts.append(self._read_marks(path, files))
-            known |= self._stood_for.get(files.real_path(path), {})
+            known |= self._secrets_by_mark.get(files.real_path(path), {})
         strange = sorted(one for one in marks if one not in known and not any(one in text for text in texts))
         if strange:
             raise ToolError(
@@ -161,9 +161,9 @@ class MaskedCalls:
             return ""
         found = dict(mask.masked(text).found)
         if found:
-            self._stood_for[real] = {**self._stood_for.pop(real, {}), **found}
-            while len(self._stood_for) > _MAX_FILES:
-                self._stood_for.popitem(last=False)
+            self._secrets_by_mark[real] = {**self._secrets_by_mark.pop(real, {}), **found}
+            while len(self._secrets_by_mark) > _MAX_FILES:
+                self._secrets_by_mark.popitem(last=False)
         return text
 
 

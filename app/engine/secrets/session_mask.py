@@ -60,7 +60,7 @@ class SessionMask:
         self.known = KnownSecrets(places)
         self._marker: Marker | None = None
         self._making_marker = threading.Lock()
-        self._made: dict[bool, tuple[object, Mask]] = {}
+        self._masks: dict[bool, tuple[object, Mask]] = {}
         self._found: OrderedDict[str, MaskedSecret] = OrderedDict()
         self._masked_sections: dict[str, tuple[Mask, str, str]] = {}
         """The mask, the text and the masked text of each section by name; every request asks for all sections."""
@@ -88,7 +88,7 @@ class SessionMask:
         if not chosen.mask:
             return None
         stands = (self.known.version, chosen)
-        made = self._made.get(as_bytes)
+        made = self._masks.get(as_bytes)
         if made is None or made[0] != stands:
             mask = Mask(
                 self._shared_marker(),
@@ -98,7 +98,7 @@ class SessionMask:
                 ignored=chosen.ignore,
                 as_bytes=as_bytes,
             )
-            self._made[as_bytes] = made = (stands, mask)
+            self._masks[as_bytes] = made = (stands, mask)
         return made[1]
 
     def _shared_marker(self) -> Marker:

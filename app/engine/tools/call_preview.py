@@ -30,7 +30,7 @@ class CallPreview:
 
     def __init__(self, toolbox: Toolbox, permits: PermissionGate, masks: MaskedCalls) -> None:
         self._toolbox = toolbox
-        self._permits = permits
+        self._permissions = permits
         self._masks = masks
 
     def is_for(self, name: str) -> bool:
@@ -134,7 +134,7 @@ class CallPreview:
         root = self._workspace.files.real_path(str(self._workspace.cwd)).rstrip("/")
         if not real.startswith(f"{root}/") or self._workspace.kept_back()(real):
             return False
-        judge = self._permits.judge
+        judge = self._permissions.judge
         return all(
             judge(Effects(reads=(one,)), tool="read").outcome == "run"
             and judge(Effects(writes=(one,)), tool="edit").outcome != "refuse"

@@ -81,7 +81,7 @@ class LiveEdits(CallWatch):
         options: SessionOptions,
     ) -> None:
         self._toolbox = toolbox
-        self._permits = permits
+        self._permissions = permits
         self._preview = preview
         self._hooks = hooks
         self._options = options
@@ -159,7 +159,7 @@ class LiveEdits(CallWatch):
         if self._hooks.changes_calls() or any(MARK_PREFIX in text for text in texts_of(call.arguments)):
             return False
         effects = self._toolbox.effects_of(call.name, call.arguments)
-        return effects is not None and self._permits.judge(effects, tool=call.name).outcome == "run"
+        return effects is not None and self._permissions.judge(effects, tool=call.name).outcome == "run"
 
     def _stopped_edit(self, index: int, call: ToolCall, lost: "UnmatchedEdit") -> _StoppedEdit:
         said = failed_result(f"{lost.why}\n\n{_STOPPED_TEXT}", {"stoppedEarly": True})

@@ -48,7 +48,7 @@ class Connection:
         self._pending: dict[str, asyncio.Future[dict[str, Any]]] = {}
         self._listeners: list[Callable[[Mapping[str, Any]], None]] = []
         self._calls: dict[str, asyncio.Task[None]] = {}
-        self._asked: dict[str, asyncio.Task[None]] = {}
+        self._question_tasks: dict[str, asyncio.Task[None]] = {}
         """Tasks that answer questions, by the questions' ids."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._ended = asyncio.Event()
@@ -154,10 +154,12 @@ class Connection:
             return
         match data.get("type"):
             case "extension_ui_request" if data.get("method") == "cancel":
-                if (asked := self._asked.pop(str(data.get("targetId")), None)) is not None:
+                if (asked := self._question_tasks.pop(str(data.get("targetId")), None)) is not None:
                     asked.cancel()
             case "extension_ui_request" if self._answer_question is not None:
-                self._asked[str(data.get("id"))] = self._spawn(self._answer(self._answer_question, data))
+                self._question_tasks[str(data.get("id"))] = self._spawn(
+                    self._answer(self._answer_question, data)
+                )
             case "host_tool_call":
                 self._calls[data["id"]] = self._spawn(self._run_tool(data))
             case "host_tool_cancel" if (call := self._calls.get(str(data.get("targetId")))) is not None:
@@ -167,7 +169,7 @@ class Connection:
 
     async def _answer(self, ask: AnswerQuestion, data: dict[str, Any]) -> None:
         answer = await ask(data)
-        self._asked.pop(str(data.get("id")), None)
+        self._question_tasks.pop(str(data.get("id")), None)
         given = {"cancelled": True} if answer is None else dict(answer)
         await self.send({"type": "extension_ui_response", "id": data["id"], **given})
 

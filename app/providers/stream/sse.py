@@ -14,7 +14,7 @@ class SseDecoder:
         """Pieces of an incomplete line; a long line arrives in many pieces, which are joined once."""
         self._event = ""
         self._data: list[bytes] = []
-        self._held = 0
+        self._buffered_bytes = 0
         """Bytes of the current event, in its complete lines and in the incomplete one."""
 
     def feed(self, chunk: bytes) -> list[tuple[str, bytes]]:
@@ -24,15 +24,15 @@ class SseDecoder:
             if b"\r" in buffer:
                 buffer = self._without_carriage_returns(buffer)
             end = buffer.rfind(b"\n")
-            self._held -= sum(map(len, pending))
+            self._buffered_bytes -= sum(map(len, pending))
             self._pending = [buffer[end + 1 :]]
             found = self._lines(buffer[:end].split(b"\n")) if end >= 0 else []
-            self._held += len(buffer) - end - 1
+            self._buffered_bytes += len(buffer) - end - 1
         else:
             pending.append(chunk)
-            self._held += len(chunk)
+            self._buffered_bytes += len(chunk)
             found = []
-        if self._held > _MAX_EVENT_BYTES:
+        if self._buffered_bytes > _MAX_EVENT_BYTES:
             raise ValueError("The response has an event of more than 64 MB.")
         return found
 
@@ -55,10 +55,10 @@ class SseDecoder:
                 if data:
                     out.append((self._event, data[0] if len(data) == 1 else b"\n".join(data)))
                     data.clear()
-                    self._held = 0
+                    self._buffered_bytes = 0
                 self._event = ""
             elif line.startswith(b"data:"):
-                self._held += len(line)
+                self._buffered_bytes += len(line)
                 data.append(line[6:] if line.startswith(b"data: ") else line[5:])
             elif line.startswith(b"event:"):
                 self._event = line[6:].strip().decode("utf-8", "replace")

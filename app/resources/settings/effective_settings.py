@@ -51,7 +51,7 @@ class EffectiveSettings:
         """The files that were read, watched for changes."""
         self._project_file: Path | None = None
         self._followers: list[SettingsListener] = []
-        self._spelled: dict[str, Any] | None = None
+        self._as_in_file: dict[str, Any] | None = None
         self._read(self._files())
 
     @property
@@ -62,9 +62,9 @@ class EffectiveSettings:
     def settings_as_in_file(self) -> Mapping[str, Any]:
         """Returns all settings by their names in the file, unknown keys included. The result is cached until
         a change."""
-        if self._spelled is None:
-            self._spelled = settings_as_in_file(self.settings)
-        return {**self._layers["global"].extra, **self._layers["project"].extra, **self._spelled}
+        if self._as_in_file is None:
+            self._as_in_file = settings_as_in_file(self.settings)
+        return {**self._layers["global"].extra, **self._layers["project"].extra, **self._as_in_file}
 
     def origin(self, name: str) -> SettingOrigin | None:
         """Returns the first layer that has the setting, or None if the default is in force."""
@@ -197,7 +197,7 @@ class EffectiveSettings:
         before = self.settings
         settings = self.settings = self._settled(ORIGIN_PRECEDENCE)
         if settings != before:
-            self._spelled = None
+            self._as_in_file = None
             for follower in self._followers:
                 follower(before)
 

@@ -45,7 +45,7 @@ class SessionFile:
         """The size up to which the file is known to hold whole lines written or read by this process."""
         self._descriptor = descriptor
         self._sync = sync
-        self._held = b""
+        self._held_lines = b""
         self._is_torn = False
         self._is_dirty = False
         self._is_new = False
@@ -87,13 +87,13 @@ class SessionFile:
 
     def hold(self, data: bytes) -> None:
         """Holds whole lines that the disk did not accept; they are written before the next ones."""
-        self._held += data
+        self._held_lines += data
 
     def append(self, lines: Iterable[bytes] = (), *, on_new_line: bool = False) -> None:
         """Appends whole lines, given in pieces of any size, after the held lines. Raises
         `SessionWriteError` with the file unchanged."""
         self._truncate_partial_write()
-        data = (b"\n" if on_new_line else b"", self._held, *lines)
+        data = (b"\n" if on_new_line else b"", self._held_lines, *lines)
         try:
             _write_all(self._descriptor, data)
             sync = self._sync()
@@ -106,7 +106,7 @@ class SessionFile:
                 self.path, f"cannot be written: {error_text(problem, self.path)}", _remedy(problem)
             ) from None
         self.size += sum(map(len, data))
-        self._held = b""
+        self._held_lines = b""
         self._is_dirty = sync == "turn"
 
     def cut(self, size: int) -> None:

@@ -31,7 +31,7 @@ class UnsentDraft:
         self._shown = shown
         self._file = kept.DraftFile(session.state.file)
         self._timer: asyncio.TimerHandle | None = None
-        self._on_their_way: list[kept.QueuedText] = []
+        self._unconfirmed: list[kept.QueuedText] = []
         self._is_open = False
         """True from `restore` to `close`; before, the file still has the draft of the last run."""
 
@@ -41,7 +41,7 @@ class UnsentDraft:
 
         It stays unsent if the wait is cancelled, because bayou is being left then."""
         prompt = kept.QueuedText(text=text, images=images, deliver_as=how)
-        self._on_their_way.append(prompt)
+        self._unconfirmed.append(prompt)
         is_left = False
         try:
             yield
@@ -50,7 +50,7 @@ class UnsentDraft:
             raise
         finally:
             if not is_left:
-                self._on_their_way.remove(prompt)
+                self._unconfirmed.remove(prompt)
                 self.save()
 
     def session_replaced(self) -> UnsentPrompt | None:
@@ -96,7 +96,7 @@ class UnsentDraft:
         draft = kept.SavedDraft(
             text=text,
             attachments=tuple(_kept(attachment) for attachment in attachments),
-            waiting=(*waiting, *self._on_their_way),
+            waiting=(*waiting, *self._unconfirmed),
             cwd=str(self._session.cwd),
         )
         try:

@@ -101,11 +101,11 @@ class ActivityTracker:
         self._clock = clock
         self._provider = provider
         self._call = call
-        self._key_told = key_label
+        self._key_label = key_label
         self.phase: ActivityPhase = ""
         self._since = 0.0
         self._tools: dict[str, _ToolAtWork] = {}
-        self._asked: dict[str, float] = {}
+        self._open_questions: dict[str, float] = {}
         """The time of each unanswered question, by its id."""
         self._characters = 0
         self._counted = 0
@@ -120,7 +120,7 @@ class ActivityTracker:
 
     @property
     def is_on(self) -> bool:
-        return bool(self.phase or self._other or self._asked)
+        return bool(self.phase or self._other or self._open_questions)
 
     @property
     def is_retrying(self) -> bool:
@@ -139,7 +139,7 @@ class ActivityTracker:
 
     def note(self, event: Event) -> bool:
         """Updates the status from an event; returns whether it changed. Called for every delta, so it is cheap."""
-        before = self.phase, len(self._tools), self._silence, len(self._asked)
+        before = self.phase, len(self._tools), self._silence, len(self._open_questions)
         if isinstance(event, MessageUpdate):
             self._count(event)
         elif isinstance(event, ToolExecutionStart | ToolExecutionUpdate | ToolExecutionEnd):
@@ -158,16 +158,16 @@ class ActivityTracker:
                 phase = None
             if phase is not None:
                 self._enter(phase)
-        return before != (self.phase, len(self._tools), self._silence, len(self._asked))
+        return before != (self.phase, len(self._tools), self._silence, len(self._open_questions))
 
     def _note_question(self, event: QuestionAsked) -> None:
         if event.answer is not None and not event.answer.done():
-            self._asked[event.id] = self._clock()
+            self._open_questions[event.id] = self._clock()
             event.answer.add_done_callback(lambda _: self._answered(event))
 
     def _answered(self, event: QuestionAsked) -> None:
         """Handles an answered question: the call that it was about starts now."""
-        self._asked.pop(event.id, None)
+        self._open_questions.pop(event.id, None)
         call_id = event.approval.tool_call_id if event.approval is not None else ""
         if (tool := self._tools.get(call_id)) is not None:
             self._tools[call_id] = msgspec.structs.replace(tool, since=self._clock())
@@ -201,7 +201,7 @@ class ActivityTracker:
     def rest(self) -> None:
         """Resets the status: nothing of the agent runs."""
         self._tools.clear()
-        self._asked.clear()
+        self._open_questions.clear()
         self._retry = self._silence = None
         self._enter("")
 
@@ -230,10 +230,10 @@ class ActivityTracker:
         if self._other:
             hints = self._stops() if self._is_other_stopped else ""
             return ActivityStatus(what=self._other, figures=_time(now - self._other_since), hints=hints)
-        if self._asked:
+        if self._open_questions:
             return ActivityStatus(
                 what="Your answer is waited for",
-                figures=_time(now - min(self._asked.values())),
+                figures=_time(now - min(self._open_questions.values())),
                 is_waiting_for_person=True,
                 hints=self._stops(),
             )
@@ -276,7 +276,7 @@ class ActivityTracker:
         }.get(self.phase, "Working")
 
     def _stops(self) -> str:
-        key = self._key_told("app.interrupt", "esc")
+        key = self._key_label("app.interrupt", "esc")
         return f"{key} stops" if key else ""
 
 

@@ -29,7 +29,7 @@ class Notifications:
         self._began = 0.0
         self._jobs: set[str] = set()
         """Background jobs that continue while the agent is idle."""
-        self._goes_on = False
+        self._continues = False
         """Whether the next run continues the previous one with the result of a job."""
         self._question = ""
         self._answer: asyncio.Future[Any] | None = None
@@ -47,13 +47,13 @@ class Notifications:
 
     def note(self, event: Event) -> None:
         if isinstance(event, AgentStart):
-            if not self._goes_on:
+            if not self._continues:
                 self._began = self._clock()
-            self._goes_on = False
+            self._continues = False
         elif isinstance(event, JobChanged):
             (self._jobs.add if event.state == "running" else self._jobs.discard)(event.job_id)
         elif isinstance(event, AgentSettled):
-            self._goes_on = bool(self._jobs)
+            self._continues = bool(self._jobs)
             if self._settings().notifications.on_done:
                 word = "stopped" if event.aborted else "done"
                 self._notify(f"The agent is {word}", self._clock() - self._began)

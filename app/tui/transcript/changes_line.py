@@ -15,7 +15,7 @@ class ChangesLine:
     """Collects the file changes of one branch, from its entries or from messages as they arrive."""
 
     def __init__(self, key_label: KeyLabel) -> None:
-        self._key_told = key_label
+        self._key_label = key_label
         self._since: list[Entry] = []
 
     def note(self, entry: Entry) -> None:
@@ -45,8 +45,8 @@ class ChangesLine:
             parts.append(f"not undoable: {first}" + (f" and {len(others)} more" if others else ""))
         keys = format_hints(
             [
-                (self._key_told("app.diff.show", "alt+g"), "shows"),
-                (self._key_told("app.files.undo", "alt+z"), "takes back"),
+                (self._key_label("app.diff.show", "alt+g"), "shows"),
+                (self._key_label("app.files.undo", "alt+z"), "takes back"),
             ]
         )
         text = " · ".join(filter(None, (*parts, keys)))

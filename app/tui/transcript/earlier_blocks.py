@@ -58,7 +58,7 @@ class EarlierBlocks:
     def __init__(self, transcript: Transcript, renderers: Renderers, key_label: KeyLabel) -> None:
         self._transcript = transcript
         self._renderers = renderers
-        self._key_told = key_label
+        self._key_label = key_label
         self._entries: Sequence[Entry] = ()
         self._next: asyncio.TimerHandle | None = None
         self._has_begun = False
@@ -86,7 +86,7 @@ class EarlierBlocks:
 
     def draw_again(self, entries: Sequence[Entry]) -> None:
         """Redraws entries whose look has changed; entries still to come get the new look anyway."""
-        for block in blocks_of(entries, self._renderers, ChangesLine(self._key_told)):
+        for block in blocks_of(entries, self._renderers, ChangesLine(self._key_label)):
             if not self.is_coming or self._transcript.block(block.id) is not None:
                 self._transcript.add(block)
 
@@ -105,7 +105,7 @@ class EarlierBlocks:
 
     def _drawn(self, entries: Sequence[Entry]) -> list[Block]:
         """Returns the blocks of turns that precede others."""
-        changed = ChangesLine(self._key_told)
+        changed = ChangesLine(self._key_label)
         blocks = blocks_of(entries, self._renderers, changed, goes_on=True)
         line = changed.rest()
         return blocks if line is None else [*blocks, line]

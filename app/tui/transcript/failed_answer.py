@@ -20,10 +20,10 @@ class FailedAnswer:
         self._transcript, self._renderers, self._note = transcript, renderers, note
         self._message: AssistantMessage | None = None
         """The last answer, if it ended in an error."""
-        self._put_off: AssistantMessage | None = None
+        self._awaiting_retry: AssistantMessage | None = None
         """The failed answer that waits for its automatic retry."""
         self._is_waiting = False
-        self._told: str | None = None
+        self._notice_id: str | None = None
         """The id of the block with the message about the retry."""
 
     def is_now(self, last: AssistantMessage | None) -> None:
@@ -31,10 +31,10 @@ class FailedAnswer:
 
     def rest(self) -> None:
         """Forgets everything, before the transcript is rebuilt from the log."""
-        self._message = self._put_off = self._told = None
+        self._message = self._awaiting_retry = self._notice_id = None
 
     def answer_begins(self) -> None:
-        self._put_off, self._is_waiting = None, False
+        self._awaiting_retry, self._is_waiting = None, False
         self._pass_over(is_tried_again=True)
 
     def prompt_begins(self) -> None:
@@ -46,10 +46,12 @@ class FailedAnswer:
         self._take_note_away()
         was_waiting, self._is_waiting = self._is_waiting, isinstance(event, AutoRetryStart)
         if isinstance(event, AutoRetryStart):
-            self._put_off = self._message
+            self._awaiting_retry = self._message
             self._pass_over(is_tried_again=True)
             what = f"{event.error_message.rstrip('.')}. Trying again"
-            self._told = self._note(f"{what}: {event.attempt} of {event.max_attempts}.", NoteKind.WARNING)
+            self._notice_id = self._note(
+                f"{what}: {event.attempt} of {event.max_attempts}.", NoteKind.WARNING
+            )
         elif was_waiting:
             self._show_again()
         elif not event.success:
@@ -61,21 +63,21 @@ class FailedAnswer:
         last = self._message
         block = replay.reply_block(last.id, last, self._renderers) if last is not None else None
         if block is None:
-            self._told = self._note(words, NoteKind.ERROR)
+            self._notice_id = self._note(words, NoteKind.ERROR)
         else:
             self._transcript.add(replay.append_error_text(block, words))
 
     def _show_again(self) -> None:
-        message, self._put_off = self._put_off, None
+        message, self._awaiting_retry = self._awaiting_retry, None
         block = replay.reply_block(message.id, message, self._renderers) if message is not None else None
         if block is not None:
             self._message = message
             self._transcript.add(block)
 
     def _take_note_away(self) -> None:
-        if self._told is not None:
-            self._transcript.remove_block(self._told)
-            self._told = None
+        if self._notice_id is not None:
+            self._transcript.remove_block(self._notice_id)
+            self._notice_id = None
 
     def _pass_over(self, *, is_tried_again: bool) -> None:
         """Removes the retry key from the answer, because only the last answer offers it."""
@@ -84,7 +86,7 @@ class FailedAnswer:
             return
         if is_tried_again:
             self._take_note_away()
-        self._told = None  # a retried one is removed above
+        self._notice_id = None  # a retried one is removed above
         block = replay.reply_block(message.id, message, self._renderers)
         shown = replay.superseded_answer(block, is_tried_again=is_tried_again) if block is not None else None
         if shown is None:

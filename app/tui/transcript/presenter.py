@@ -126,7 +126,7 @@ class Presenter:
             spawn,
             clock,
         )
-        self._untold: dict[str, CustomBlock] = {}
+        self._pending_results: dict[str, CustomBlock] = {}
         """Job results that were not sent to the model yet, by job."""
         self._reply_id, self._notes = "", 0
         self._changed = ChangesLine(key_label)
@@ -142,7 +142,7 @@ class Presenter:
     def show_all(self) -> None:
         """Rebuilds the transcript of the whole branch from the log."""
         self._calls.clear()
-        self._untold.clear()
+        self._pending_results.clear()
         self.own_commands.forget()
         self._failed.rest()
         self._failed.is_now(self._session.last_answer)
@@ -202,7 +202,7 @@ class Presenter:
                 self._show_compaction(event)
             case EntryAppended():
                 self._show_entry(event.entry)
-            case JobChanged(state="delivered") if told := self._untold.pop(event.job_id, None):
+            case JobChanged(state="delivered") if told := self._pending_results.pop(event.job_id, None):
                 self._transcript.add(replay.mark_delivered(told))
             case (
                 AgentEnd()
@@ -329,7 +329,7 @@ class Presenter:
             block = replay.custom_block(message.id, message, self.renderers)
             self._transcript.add(block)
             if block.label == replay.PENDING and isinstance(message.details, dict):
-                self._untold[str(message.details.get("jobId"))] = block
+                self._pending_results[str(message.details.get("jobId"))] = block
 
     def _add(self, line: NoteBlock | None) -> None:
         """Adds the line about changed files, if there is one."""
@@ -465,7 +465,7 @@ class StagedCards:
 
     def __init__(self, transcript: Transcript, key_label: KeyLabel) -> None:
         self._transcript = transcript
-        self._key_told = key_label
+        self._key_label = key_label
         self._blocks: dict[str, str] = {}
         """The blocks of unresolved staged changes, by the change's id."""
 
@@ -484,8 +484,8 @@ class StagedCards:
 
     def _keys(self) -> str:
         """Returns the current keys that apply or discard; the approval bar handles them."""
-        once = self._key_told("app.approval.once", "alt+a")
-        deny = self._key_told("app.approval.deny", "alt+x")
+        once = self._key_label("app.approval.once", "alt+a")
+        deny = self._key_label("app.approval.deny", "alt+x")
         told = [f"{key} {does}" for key, does in ((once, "applies"), (deny, "discards")) if key]
         return f": {', '.join(told)}" if told else ""
 

@@ -22,7 +22,7 @@ class WelcomeMessage:
 
     def __init__(self, session: Session, key_label: KeyLabel) -> None:
         self._session = session
-        self._key_told = key_label
+        self._key_label = key_label
         self._tries: tuple[tuple[str, str], ...] = ()
 
     def block(self, sessions: Path) -> NoteBlock:
@@ -46,7 +46,10 @@ class WelcomeMessage:
 
     def _hints(self, sessions: Path) -> tuple[tuple[str, str], ...]:
         kept = _count(sessions)
-        tree, everything = self._key_told("app.interrupt", "Escape"), self._key_told("app.palette", "Ctrl+K")
+        tree, everything = (
+            self._key_label("app.interrupt", "Escape"),
+            self._key_label("app.palette", "Ctrl+K"),
+        )
         hints = (
             ("/login", "connect a model"),
             ("/resume" if kept else "", pluralized(kept, "earlier session") + " here"),

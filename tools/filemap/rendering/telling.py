@@ -32,15 +32,15 @@ class KnownOutlines:
     """Recent outlines, to compare changes with. Bounded; may be shared by threads."""
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[str, FileMap] = OrderedDict()
+        self._outlines: OrderedDict[str, FileMap] = OrderedDict()
 
     def get(self, digest: str) -> FileMap | None:
-        return self._kept.get(digest)
+        return self._outlines.get(digest)
 
     def put(self, digest: str, outline: FileMap) -> None:
-        self._kept[digest] = outline
-        while len(self._kept) > _MAX_OUTLINES:
-            self._kept.popitem(last=False)
+        self._outlines[digest] = outline
+        while len(self._outlines) > _MAX_OUTLINES:
+            self._outlines.popitem(last=False)
 
 
 def map_message(

@@ -174,17 +174,17 @@ class _BoundedRepr:
         self._parts = []
         self._left = limit
         self._open = set()
-        self._told = ""
+        self._cut_note = ""
 
     def text(self):
-        return "".join(self._parts).encode("utf-8", "backslashreplace").decode() + self._told
+        return "".join(self._parts).encode("utf-8", "backslashreplace").decode() + self._cut_note
 
     def add(self, value, depth):
         try:
             self._value(value, depth)
         except _LimitReached:
-            if not self._told:
-                self._told = "… (cut)"
+            if not self._cut_note:
+                self._cut_note = "… (cut)"
 
     def _put(self, text):
         if len(text) > self._left:
@@ -199,7 +199,7 @@ class _BoundedRepr:
         if kind in (list, tuple, set, frozenset, dict):
             self._container(value, kind, depth)
         elif kind in (str, bytes, bytearray) and len(value) > self._left:
-            self._told = f"… ({kind.__name__} of {len(value):,})"
+            self._cut_note = f"… ({kind.__name__} of {len(value):,})"
             self._put(repr(value[: self._left]))
             raise _LimitReached
         elif kind is int and value.bit_length() > _MAX_DIGITS:
@@ -230,7 +230,7 @@ class _BoundedRepr:
             self._put(end)
         except _LimitReached:
             if depth == 0:
-                self._told = f"… ({kind.__name__} of {len(value):,})"
+                self._cut_note = f"… ({kind.__name__} of {len(value):,})"
             raise
         finally:
             self._open.discard(id(value))

@@ -74,7 +74,7 @@ class IndexBuilder:
         """`heard` is called from a thread for each report. `workers` is the size of its pool."""
         self.report = BuildReport()
         self.began = time.monotonic()
-        self._heard = heard
+        self._on_report = heard
         self._process = _start_process()
         self._done = threading.Event()
         assert self._process.stdin is not None
@@ -112,14 +112,14 @@ class IndexBuilder:
         try:
             while not self.report.has_ended:
                 self.report = _REPORT_DECODER.decode(_receive(self._process.stdout))
-                self._heard()
+                self._on_report()
         except (EOFError, OSError, ValueError, msgspec.MsgspecError):
             self.report = msgspec.structs.replace(self.report, has_ended=True)
         finally:
             self._process.stdout.close()
             self.close()
             self._done.set()
-            self._heard()
+            self._on_report()
 
 
 def _start_process() -> "subprocess.Popen[bytes]":

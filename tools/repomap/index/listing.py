@@ -113,15 +113,15 @@ class FolderListing:
         self._root = root
         self._found: list[str] = []
         self._listed = self._tried = float("-inf")
-        self._tried_for = 0.0
+        self._tried_seconds = 0.0
         self.is_whole = False
 
     def paths(self, hides: Callable[[str], bool], seconds: float) -> list[str]:
         now = time.monotonic()
-        is_tried = now - self._tried < _RETRY_INTERVAL and seconds <= self._tried_for
+        is_tried = now - self._tried < _RETRY_INTERVAL and seconds <= self._tried_seconds
         if not is_tried and (not self.is_whole or now - self._listed >= _LISTING_LIFETIME):
             found = list_files(self._root, is_stopped=lambda: time.monotonic() - now >= seconds)
-            self._tried, self._tried_for = now, seconds
+            self._tried, self._tried_seconds = now, seconds
             self.is_whole = time.monotonic() - now < seconds
             if self.is_whole or len(found) > len(self._found):
                 self._found, self._listed = found, now

@@ -66,13 +66,13 @@ class IndexUpkeep:
         self._home = home
         self._listing = listing
         self._hides = hides
-        self._heard = heard
+        self._on_progress = heard
         self._lock = threading.Lock()
         self._builder: IndexBuilder | None = None
         self._left = _LONG_BUILD
         """The number of files that were left to the builder."""
         self.looked = self._listed = self._was_slow = float("-inf")
-        self._git_stood: tuple[int, ...] = ()
+        self._git_state: tuple[int, ...] = ()
         self._problem = ""
 
     @property
@@ -101,7 +101,7 @@ class IndexUpkeep:
             left = self._files_left(patience)
             if left is not None:
                 self._left = left
-                self._builder = IndexBuilder(self._folder(), self._index, self._home(), self._heard)
+                self._builder = IndexBuilder(self._folder(), self._index, self._home(), self._on_progress)
                 self._wait_for_short_build(patience - (time.monotonic() - began))
 
     def rebuild(self, why: str) -> None:
@@ -188,14 +188,14 @@ class IndexUpkeep:
         except CannotIndex as problem:
             self._problem = str(problem)
             return None
-        self._listed, self._git_stood = began, git
+        self._listed, self._git_state = began, git
         return None if self._home() is None else _LONG_BUILD
 
     def _left_of_known_files(self) -> int | None:
         """Checks known files each time, and searches for new ones seldom."""
         folder = self._folder()
         git, now = git_state(folder.root), time.monotonic()
-        is_listing = now - self._listed >= _LISTING_INTERVAL or git != self._git_stood
+        is_listing = now - self._listed >= _LISTING_INTERVAL or git != self._git_state
 
         def is_slow() -> bool:
             return time.monotonic() - now >= _SWEEP_TIMEOUT
@@ -215,9 +215,9 @@ class IndexUpkeep:
         except (IndexBusy, CannotIndex):
             return None
         # Another head has another history of files that change together.
-        is_other = bool(self._git_stood) and git != self._git_stood and self._home() is not None
+        is_other = bool(self._git_state) and git != self._git_state and self._home() is not None
         if is_listing:
-            self._listed, self._git_stood = now, git
+            self._listed, self._git_state = now, git
 
         if not is_done or is_other:
             return _LONG_BUILD

@@ -68,22 +68,22 @@ class UserShell:
         """`folder` stores snapshots by their content, so that sessions with the same one share a file."""
         self._folder = folder
         self._home = home
-        self._making: dict[str, asyncio.Task[ShellSnapshot]] = {}
+        self._tasks: dict[str, asyncio.Task[ShellSnapshot]] = {}
         self.known: ShellSnapshot | None = None
 
     async def snapshot(self, shell: str, workspace: Workspace) -> ShellSnapshot:
-        making = self._making.get(shell)
+        making = self._tasks.get(shell)
         if making is None:
-            making = self._making[shell] = asyncio.ensure_future(self._take_snapshot(shell, workspace))
+            making = self._tasks[shell] = asyncio.ensure_future(self._take_snapshot(shell, workspace))
         known = await asyncio.shield(making)
         self.known = known
         return known
 
     async def retake(self, shell: str, workspace: Workspace) -> ShellSnapshot:
         """Takes a new snapshot; commands that start meanwhile wait for it."""
-        making = self._making.get(shell)
+        making = self._tasks.get(shell)
         if making is None or making.done():
-            self._making.pop(shell, None)
+            self._tasks.pop(shell, None)
         return await self.snapshot(shell, workspace)
 
     async def _take_snapshot(self, shell: str, workspace: Workspace) -> ShellSnapshot:

@@ -43,7 +43,7 @@ class Motions:
     def __init__(self, model: EditorModel) -> None:
         self._model = model
         self._found: Find | None = None
-        self._looked_for: ViSearch | None = None
+        self._last_search: ViSearch | None = None
         self._goal: int | None = None
         """The column to keep while moving up and down."""
         self._from = 0
@@ -170,15 +170,15 @@ class Motions:
     def _by_search(self, command: ViCommand) -> MotionTarget | None:
         lines, at, motion = self._model.lines, self._model.cursor, command.motion
         if motion in SEARCH_COMMANDS:
-            known = self._looked_for.pattern if self._looked_for is not None else ""
-            self._looked_for = ViSearch(command.char or known, is_forward=motion == "/")
+            known = self._last_search.pattern if self._last_search is not None else ""
+            self._last_search = ViSearch(command.char or known, is_forward=motion == "/")
         elif motion in ("*", "#"):
             word = word_at(lines[at[0]], at[1])
             if word is None:
                 return None
             at = (at[0], word[0])
-            self._looked_for = ViSearch(word[1], is_forward=motion == "*")
-        wanted = self._looked_for
+            self._last_search = ViSearch(word[1], is_forward=motion == "*")
+        wanted = self._last_search
         if wanted is None:
             return None
         if motion == "N":

@@ -60,13 +60,13 @@ class ScrollBarUpdater:
         self._column = column
         self._search = search
         self._look = look
-        self._told: tuple[object, ...] = ()
+        self._shown_marks: tuple[object, ...] = ()
         self._prompts: list[int] = []
         self._prompts_of = -1
 
     def forget(self) -> None:
         """Forgets what the scroll bar shows, so that it is updated next time."""
-        self._told = ()
+        self._shown_marks = ()
 
     def sync(self) -> None:
         """Updates the scroll bar only when its thumb moves by an eighth of a cell."""
@@ -77,8 +77,8 @@ class ScrollBarUpdater:
         thumb = max(1.0, height * height / max(1, total))
         place = (height - thumb) * y / max(1, total - height)
         told = (int(place * 8), int(thumb * 8), height, total > height, self._search.query)
-        if told != self._told:
-            self._told = told
+        if told != self._shown_marks:
+            self._shown_marks = told
             bar = widget.vertical_scrollbar
             bar.window_virtual_size = total
             bar.window_size = height

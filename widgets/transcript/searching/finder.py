@@ -44,9 +44,9 @@ class Finder:
         self._thumb = thumb
         self._post = post
         self._has_begun = False
-        self._told = 0.0
+        self._reported_at = 0.0
         """The time of the last progress report."""
-        self._going_on: asyncio.Handle | None = None
+        self._next_step: asyncio.Handle | None = None
         """The scheduled next step of a search."""
         self._from: Anchor | None = None
         """The position where the search began; None if the view followed the end."""
@@ -96,7 +96,7 @@ class Finder:
 
     def _go_on(self) -> None:
         """Searches further blocks for a while, and shows the first hit as soon as it is known."""
-        self._going_on = None
+        self._next_step = None
         search, items = self._search, self._column.items
         is_done = search.go_on(TIME_SLICE)
         if search.shown is None and search.count and search.is_known_from(items, self._here):
@@ -105,15 +105,15 @@ class Finder:
             self._thumb.forget()  # its marks are from the earlier results
             self._thumb.sync()
         else:
-            self._going_on = asyncio.get_running_loop().call_soon(self._go_on)
-        if is_done or monotonic() - self._told > REPORT_INTERVAL:
-            self._told = monotonic()
+            self._next_step = asyncio.get_running_loop().call_soon(self._go_on)
+        if is_done or monotonic() - self._reported_at > REPORT_INTERVAL:
+            self._reported_at = monotonic()
             self._tell()
 
     def _stop(self) -> None:
-        if self._going_on is not None:
-            self._going_on.cancel()
-            self._going_on = None
+        if self._next_step is not None:
+            self._next_step.cancel()
+            self._next_step = None
 
     def end(self) -> None:
         """Ends the search at the current position."""

@@ -51,7 +51,7 @@ class ContextPage:
         self._ask = ask
         self._say = say
         self._write = write
-        self._key_told = key_label
+        self._key_label = key_label
         self._under_way = show_progress
         self._contents: ContextBreakdown
 
@@ -115,7 +115,7 @@ class ContextPage:
         if state.model is not None and is_in_use(usage):
             left = state.context_tokens - draft.preparation.freed_tokens
             told += f" This discards the prompt cache: {resend_cost_text(state.model, max(0, left))}"
-        key = self._key_told("tui.input.submit", "Enter")
+        key = self._key_label("tui.input.submit", "Enter")
         screen = TextScreen(
             f"Summary: {key} makes it count" if key else "Summary",
             told,

@@ -44,7 +44,7 @@ class TrustScreen(QuestionScreen):
         super().__init__(title, text, answers, grace=grace, clock=clock)
         self._yes = yes
         self.has_seen_end = False
-        self._trust_from = 0.0
+        self._trust_key_from = 0.0
 
     def hints(self) -> Sequence[KeyHint]:
         own = [KeyHint("ctrl+y", "trust it", 8, "app.trust.yes")] if self._yes is not None else []
@@ -79,7 +79,7 @@ class TrustScreen(QuestionScreen):
         return f"{what}: {key}" if key else what
 
     def _wait(self) -> None:
-        self._trust_from = self._clock() + max(self._grace, GRACE_SECONDS)
+        self._trust_key_from = self._clock() + max(self._grace, GRACE_SECONDS)
 
     def on_key(self, event: Key) -> None:
         self._wait()
@@ -88,7 +88,7 @@ class TrustScreen(QuestionScreen):
     def listens(self) -> bool:
         """Returns whether the trust key is accepted now."""
         self._look()
-        return self._yes is not None and self.has_seen_end and self._clock() >= self._trust_from
+        return self._yes is not None and self.has_seen_end and self._clock() >= self._trust_key_from
 
     def action_trust(self) -> None:
         is_heard = self.listens

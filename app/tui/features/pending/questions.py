@@ -29,7 +29,7 @@ class StagedQuestions(msgspec.Struct):
     say: ShowMessage
     spawn: Spawn
     _is_working: bool = False
-    _asked: str = ""
+    _asked_id: str = ""
     _answer: "asyncio.Future[Any] | None" = None
 
     def note(self, event: Event) -> None:
@@ -41,15 +41,15 @@ class StagedQuestions(msgspec.Struct):
             self._look()
 
     def _withdraw(self) -> None:
-        answer, self._answer, self._asked = self._answer, None, ""
+        answer, self._answer, self._asked_id = self._answer, None, ""
         if answer is not None:
             answer.cancel()
 
     def _look(self) -> None:
         waiting = self.session.pending.waiting
-        if self._asked and all(one.id != self._asked for one in waiting):
+        if self._asked_id and all(one.id != self._asked_id for one in waiting):
             self._withdraw()
-        if waiting and not self._asked and not self._is_working:
+        if waiting and not self._asked_id and not self._is_working:
             self._ask(waiting[0], len(waiting))
 
     def _ask(self, staged: StagedAction, count: int) -> None:
@@ -61,7 +61,7 @@ class StagedQuestions(msgspec.Struct):
         ]
         if len(files) > _MAX_FILES:
             files[_MAX_FILES - 1 :] = [f"… and {len(files) - _MAX_FILES + 1} more files"]
-        self._asked = staged.id
+        self._asked_id = staged.id
         self._answer = self.approvals.ask_about_staged(
             one_line(staged.source_tool),
             "\n".join((one_line(staged.label), *files)),
@@ -84,6 +84,6 @@ class StagedQuestions(msgspec.Struct):
                 self.say(one_line(resolved.text), NoteKind.WARNING)
         except UserError as problem:
             self.say(str(problem), NoteKind.WARNING)
-        if self._asked == id:  # otherwise the next question is open already
-            self._asked, self._answer = "", None
+        if self._asked_id == id:  # otherwise the next question is open already
+            self._asked_id, self._answer = "", None
         self._look()

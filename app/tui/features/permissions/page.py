@@ -29,7 +29,7 @@ class PermissionsPage:
     """Shows and changes the permissions of one session."""
 
     def __init__(self, permits: PermissionGate, ask: AskPerson, say: ShowMessage, keep: SaveDefault) -> None:
-        self._permits = permits
+        self._permissions = permits
         self._ask = ask
         self._say = say
         self._keep = keep
@@ -58,7 +58,7 @@ class PermissionsPage:
                 id=f"mode:{mode}",
                 title=mode,
                 detail=_WORDS[mode],
-                is_checked=mode == self._permits.rules.mode,
+                is_checked=mode == self._permissions.rules.mode,
             )
             for mode in PERMISSION_MODES
         ]
@@ -88,10 +88,10 @@ class PermissionsPage:
         return rows
 
     def _rules(self) -> tuple[PermitRule, ...]:
-        return self._permits.view().rules.rules
+        return self._permissions.view().rules.rules
 
     def _past(self) -> list[PastVerdict]:
-        return list(reversed(self._permits.view().past))[:_SHOWN]
+        return list(reversed(self._permissions.view().past))[:_SHOWN]
 
     def _set(self, mode: str) -> None:
         known: PermissionMode | None = next((one for one in PERMISSION_MODES if one == mode), None)
@@ -100,18 +100,18 @@ class PermissionsPage:
                 f"There is no permission mode {mode}. Modes: {', '.join(PERMISSION_MODES)}.", NoteKind.WARNING
             )
             return
-        self._permits.rules.set_mode(known)
+        self._permissions.rules.set_mode(known)
         self._say(f"Permissions: {known}: {_WORDS[known]}.")
 
     def _take_away(self, rule: PermitRule) -> None:
         if rule.origin == "session":
-            self._permits.rules.forget(rule.text)
+            self._permissions.rules.forget(rule.text)
         elif rule.origin == "user":
             name = f"permissions.{rule.deed}"
-            mine = self._permits.rules.written(rule.deed)
+            mine = self._permissions.rules.written(rule.deed)
             self._keep(name, [text for text in mine if text.strip() != rule.text])
         elif rule.origin == "folder":
-            self._permits.rules.forget_here(rule.text)
+            self._permissions.rules.forget_here(rule.text)
         else:
             self._say(f"{rule.text} is a project rule: change it in .bayou/settings.json.", NoteKind.WARNING)
             return

@@ -69,7 +69,7 @@ class SessionsPage(msgspec.Struct):
     _screen: SessionsScreen | None = None
     """The list that was opened last."""
     _summaries: dict[str, SessionSummary] = {}
-    _told: dict[str, PreviewText] = {}
+    _previews: dict[str, PreviewText] = {}
     _searching: asyncio.Task[None] | None = None
 
     async def open(self, is_ready: asyncio.Event | None = None) -> None:
@@ -284,7 +284,7 @@ class SessionsPage(msgspec.Struct):
         summary = self._summaries.get(row.id)
         if summary is None:
             return PreviewText()
-        told = self._told.get(row.id)
+        told = self._previews.get(row.id)
         if told is None:
             self.spawn(self._read_last(row.id, summary))
             told = _head(summary, self.home)
@@ -299,7 +299,7 @@ class SessionsPage(msgspec.Struct):
         head = _head(summary, self.home)
         said = [PreviewPart(text=""), PreviewPart(text="The end of it", is_heading=True)]
         parts = [PreviewPart(text=text) for text in last]
-        self._told[row_id] = PreviewText(
+        self._previews[row_id] = PreviewText(
             title=head.title, parts=(*head.parts, *said, *parts) if parts else head.parts
         )
         if screen.is_there:

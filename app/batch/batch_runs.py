@@ -6,10 +6,11 @@ from pathlib import Path
 import msgspec
 
 from app.batch.pool import BatchEvent, BatchPool, End, progress_of
-from app.batch.results import BatchFolder, Outcome
+from app.batch.results import BatchFolder
 from app.batch.task_files import read_rows
 from app.batch.tasks import Batch, Defaults, plan_batch
 from app.batch.workspaces import Workspaces, find_commits, remove_left_over
+from bayou.batch import Outcome
 
 
 class BatchRequest(msgspec.Struct, frozen=True, kw_only=True):

@@ -11,12 +11,13 @@ from typing import Any, Literal
 import msgspec
 
 from app.batch.agent_process import AgentProcess, AgentState, cost_of, token_count
-from app.batch.results import INTERRUPTED_REASON, Outcome, Result
+from app.batch.results import INTERRUPTED_REASON
 from app.batch.tasks import Run
 from app.batch.workspaces import RunFolder, Workspaces
 from app.exit_codes import BLOCKED, DONE, FAILED, LIMIT, MEANINGS, MISFIT, REFUSED
 from app.resources.text_files import write_text
 from app.values.user_errors import UserError
+from bayou.batch import BatchResult, Outcome
 
 StopReason = Literal["interrupted", "stopped", "budget"]
 _MAX_ANSWER = 4_000
@@ -83,7 +84,7 @@ class RunInProgress:
         if self._agent is not None:
             await self._agent.stop()
 
-    async def carry_out(self) -> Result:
+    async def carry_out(self) -> BatchResult:
         """Returns the result; every failure is one."""
         workspace: RunFolder | None = None
         try:
@@ -182,12 +183,12 @@ class RunInProgress:
         if patch:
             write_text(self.folder / "changes.patch", patch)
 
-    def _result(self, end: _End) -> Result:
+    def _result(self, end: _End) -> BatchResult:
         run, task, state = self.run, self.run.task, self.state
         used = _decoded_usage(self.folder / "usage.json")
         place = f"runs/{self.folder.name}"
         session = _session_file(self.folder)
-        return Result(
+        return BatchResult(
             id=task.id,
             key=run.key,
             hash=run.hash,

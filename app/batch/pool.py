@@ -8,9 +8,10 @@ from typing import Literal
 import msgspec
 
 from app.batch.one_run import RunInProgress, StopReason
-from app.batch.results import INTERRUPTED_REASON, BatchFolder, Outcome, Result
+from app.batch.results import INTERRUPTED_REASON, BatchFolder
 from app.batch.tasks import Batch, Run
 from app.batch.workspaces import Workspaces, commit_key
+from bayou.batch import BatchResult, Outcome
 
 
 class BatchStarted(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="batch_started"):
@@ -29,7 +30,7 @@ class RunStarted(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", ta
 
 
 class RunEnded(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="run_ended"):
-    result: Result
+    result: BatchResult
 
 
 class BatchEnded(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="batch_ended"):
@@ -49,22 +50,22 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
     """What is left of a batch, by its results."""
 
     left: tuple[Run, ...]
-    results: dict[str, Result]
+    results: dict[str, BatchResult]
     """The latest of each run that need not run again, by key."""
     changed: int
     spent: float
     """The cost of all results, those of runs that run again too."""
 
 
-def progress_of(batch: Batch, results: Iterable[Result], retry: frozenset[Outcome]) -> Progress:
+def progress_of(batch: Batch, results: Iterable[BatchResult], retry: frozenset[Outcome]) -> Progress:
     """Compares the runs of a batch with the results of earlier starts."""
-    latest: dict[str, Result] = {}
+    latest: dict[str, BatchResult] = {}
     spent = 0.0
     for result in results:
         latest[result.key] = result
         spent += result.cost
     left: list[Run] = []
-    kept: dict[str, Result] = {}
+    kept: dict[str, BatchResult] = {}
     changed = 0
     for run in batch.runs:
         result = latest.get(run.key)
@@ -209,5 +210,5 @@ class BatchPool:
         stopping.add_done_callback(self._stops.discard)
 
 
-def _was_interrupted(result: Result) -> bool:
+def _was_interrupted(result: BatchResult) -> bool:
     return result.outcome == "cancelled" and result.reason == INTERRUPTED_REASON

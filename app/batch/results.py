@@ -3,56 +3,20 @@ writes."""
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, get_args
 
 import msgspec
 
 from app.batch.tasks import BatchError, Run
 from app.resources.text_files import write_text
+from bayou.batch import BatchResult, Outcome
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock
 
-Outcome = Literal["passed", "failed", "limit", "error", "timeout", "cancelled"]
-OUTCOMES: tuple[Outcome, ...] = ("passed", "failed", "limit", "error", "timeout", "cancelled")
+OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 INTERRUPTED_REASON = "interrupted"
 """The reason of runs that the end of the batch cancelled: the same command runs them again."""
-
-
-class Result(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
-    """One line of `results.jsonl`. Paths are relative to the batch's folder."""
-
-    id: str
-    key: str
-    hash: str
-    number: int = 1
-    model: str | None = None
-    """The model that answered; the one that was asked for if none did."""
-    asked_model: str | None = None
-    thinking: str | None = None
-    permissions: str | None = None
-    label: str | None = None
-    prompt: str = ""
-    """A short hash of the prompt."""
-    commit: str | None = None
-    outcome: Outcome
-    reason: str = ""
-    """Why it did not pass."""
-    exit_code: int | None = None
-    """bayou's; None if it did not start or was killed."""
-    check_code: int | None = None
-    patch: str | None = None
-    session: str | None = None
-    folder: str = ""
-    answer: str = ""
-    turns: int = 0
-    usage: dict[str, Any] = {}
-    cost: float = 0.0
-    tokens: int = 0
-    started: str = ""
-    seconds: float = 0.0
-    """The whole of it: preparing, agent and check."""
-    agent_seconds: float = 0.0
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -100,11 +64,11 @@ class BatchFolder:
     def save(self, manifest: Manifest) -> None:
         write_text(self.manifest_file, msgspec.json.format(msgspec.json.encode(manifest)).decode() + "\n")
 
-    def results(self) -> list[Result]:
+    def results(self) -> list[BatchResult]:
         """Returns all results in the order in which they came. Raises `BatchError`."""
         return read_results(self.path)
 
-    def append(self, result: Result) -> None:
+    def append(self, result: BatchResult) -> None:
         """Writes a line that is on the disk when this returns. Raises `BatchError` with the file as it was."""
         try:
             if self._results < 0:
@@ -174,7 +138,7 @@ class BatchFolder:
         self._lock = lock
 
 
-def read_results(folder: Path) -> list[Result]:
+def read_results(folder: Path) -> list[BatchResult]:
     """Returns the results of a batch; a last line that a crash cut off is none. Raises `BatchError`."""
     file = folder / "results.jsonl"
     try:
@@ -183,7 +147,7 @@ def read_results(folder: Path) -> list[Result]:
         return []
     except OSError as problem:
         raise BatchError(f"{file} cannot be read: {problem.strerror}.") from None
-    decoder, found = msgspec.json.Decoder(Result), list[Result]()
+    decoder, found = msgspec.json.Decoder(BatchResult), list[BatchResult]()
     *lines, _ = data.split(b"\n")
     for number, line in enumerate(lines, 1):
         if not line.strip():

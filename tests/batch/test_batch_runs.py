@@ -6,10 +6,10 @@ import os
 import signal
 from pathlib import Path
 
-from app.exit_codes import DONE, FAILED, INTERRUPTED, USAGE
+from app.exit_codes import DONE, FAILED, INTERRUPTED, LIMIT, USAGE
 from tests.batch.batch_setups import SCRIPTED, batch, git, hanging, make_repository, results, write_tasks
-from tests.hostile.setups import BAYOU, answer_body, use_model_at, write_user_settings
-from tests.providers.loopback import Reply, loopback
+from tests.hostile.setups import BAYOU, answer_body, ending, piece, use_model_at, write_user_settings
+from tests.providers.loopback import Reply, loopback, sse
 
 
 def all_of(repository: Path) -> tuple[str, ...]:
@@ -163,3 +163,32 @@ async def test_a_dry_run_shows_the_matrix_and_the_most_it_may_cost(tmp_path: Pat
     code, told, _ = await batch(*words, cwd=tmp_path)
     assert code == DONE and "12 runs" in told and "6 a, 6 b" in told and "at most $6.00" in told
     assert not (tmp_path / "out").exists()
+
+
+async def test_a_budget_stops_the_whole(tmp_path: Path) -> None:
+    folder, out = tmp_path / "project", tmp_path / "out"
+    folder.mkdir()
+    tasks = write_tasks(
+        tmp_path / "t.jsonl", *({"id": id, "prompt": f"say {id}"} for id in ("one", "two", "three"))
+    )
+    async with loopback() as server:
+        use_model_at(server, models=[{"id": "m", "cost": {"input": 1_000, "output": 1_000}}])
+        usage = {"id": "c", "choices": [], "usage": {"prompt_tokens": 600, "completion_tokens": 0}}
+        server.sse(sse(piece("done"), ending(), usage, done=True))
+        words = (
+            tasks,
+            "--out",
+            out,
+            "--folder",
+            folder,
+            "--jobs",
+            "1",
+            "--models",
+            "mine/m",
+            "--budget",
+            "1",
+        )
+        code, told, errors = await batch(*words, cwd=tmp_path, options=())
+    assert (code, errors) == (LIMIT, ""), told
+    assert "The budget is spent" in told and "1 run did not start" in told
+    assert {id: one["cost"] for id, one in results(out).items()} == {"one": 0.6, "two": 0.6}

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from app.batch.report.statistics import quantiles_of, rate_of, sign_test
-from app.batch.results import BatchFolder, Outcome, Result
+from app.batch.results import BatchFolder
 from app.cli.commands.batch_report import run
+from bayou.batch import BatchResult, Outcome
 from tests.hostile.setups import BAYOU
 from tests.hostile.setups import run as run_program
 
@@ -54,7 +55,7 @@ def filled(out: Path, *outcomes: tuple[str, str, Outcome]) -> Path:
             "model": model,
             "reason": reason,
         }
-        folder.append(Result(**known, outcome=outcome, cost=0.25, seconds=10, tokens=1_000))
+        folder.append(BatchResult(**known, outcome=outcome, cost=0.25, seconds=10, tokens=1_000))
     folder.close()
     return out
 

@@ -6,10 +6,11 @@ from typing import Any
 import pytest
 
 from app.batch.pool import progress_of
-from app.batch.results import BatchFolder, Outcome, Result, read_results
+from app.batch.results import BatchFolder, read_results
 from app.batch.task_files import read_rows
 from app.batch.tasks import Batch, BatchError, Defaults, TaskFields, plan_batch
 from app.values.user_errors import UserError
+from bayou.batch import BatchResult, Outcome
 
 
 @pytest.fixture
@@ -107,10 +108,10 @@ def test_other_files_are_refused_in_words(place: Path, name: str, text: str, tol
     assert told in str(refused.value)
 
 
-def result(batch: Batch, index: int, outcome: Outcome, reason: str = "", **more: Any) -> Result:
+def result(batch: Batch, index: int, outcome: Outcome, reason: str = "", **more: Any) -> BatchResult:
     run = batch.runs[index]
     known = {"id": run.task.id, "key": run.key, "hash": run.hash, "cost": 0.5}
-    return Result(**{**known, **more}, outcome=outcome, reason=reason)
+    return BatchResult(**{**known, **more}, outcome=outcome, reason=reason)
 
 
 def test_what_is_left_are_new_changed_interrupted_and_retried_runs(place: Path) -> None:

@@ -8,15 +8,16 @@ from pathlib import Path
 import msgspec
 
 from app.batch.report.statistics import Quantiles, Rate, quantiles_of, rate_of, sign_test
-from app.batch.results import Result, read_results
+from app.batch.results import read_results
 from app.batch.tasks import BatchError
+from bayou.batch import BatchResult
 
 
 class ReportedRun(msgspec.Struct, frozen=True, kw_only=True):
     """The latest result of one run, with the folder of its batch."""
 
     batch: str
-    result: Result
+    result: BatchResult
 
 
 class Group(msgspec.Struct, frozen=True, kw_only=True):
@@ -169,5 +170,5 @@ def _share(passed: Sequence[bool]) -> float:
     return sum(passed) / len(passed)
 
 
-def _thinking(result: Result) -> str:
+def _thinking(result: BatchResult) -> str:
     return f"thinking {result.thinking}" if result.thinking is not None else ""

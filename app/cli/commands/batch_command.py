@@ -12,7 +12,7 @@ from app.assembly.options import UsageError
 from app.assembly.signals import ENDING_SIGNALS, on_signals
 from app.batch.batch_runs import BatchRequest, read_batch, run_batch
 from app.batch.pool import BatchEnded, BatchEvent, BatchPool, BatchStarted, End, RunEnded, RunStarted
-from app.batch.results import OUTCOMES, Result
+from app.batch.results import OUTCOMES
 from app.batch.tasks import Defaults, Permissions, Run, TaskFields, Thinking
 from app.batch.workspaces import find_commits
 from app.cli.change_folder import current_folder
@@ -21,6 +21,7 @@ from app.printing import print_json, print_line, print_text
 from app.resources.paths import Paths
 from app.values.usage import format_dollars
 from app.values.user_errors import UserError
+from bayou.batch import BatchResult
 from tools.amounts import duration, pluralized, tokens
 
 _USAGE = """\
@@ -286,7 +287,7 @@ class _Lines:
             case _:
                 assert_never(event)
 
-    def _figures(self, result: Result) -> str:
+    def _figures(self, result: BatchResult) -> str:
         parts = [
             f"{self._count}/{self._runs}",
             duration(result.seconds),

@@ -2,6 +2,7 @@
 
     from bayou import ExtensionApi, Tool          the names for extensions, on their first use
     from bayou.client import RpcClient            starts a bayou and controls it
+    from bayou.batch import run                   runs many tasks
 
 Importing this package imports nothing else. The program itself lies in `_program`, which is not for importing.
 """
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from app.extensions.public import *  # noqa: F403  (in a checkout; an installation has `__init__.pyi`)
 
 
-_MODULES = frozenset(("client", "extensions", "values"))
+_MODULES = frozenset(("batch", "client", "extensions", "values"))
 
 
 def __getattr__(name: str) -> object:

@@ -72,7 +72,7 @@ class Baseline(msgspec.Struct, frozen=True, kw_only=True):
 
     git: Git
     store: Path
-    """A bare repository of the batch, whose configuration no run can change."""
+    """A git folder of the batch, whose configuration no run can change."""
     index: Path
     tree: str
 
@@ -98,7 +98,7 @@ class Baseline(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RepositoryCopies:
-    """One bare copy of each repository, made when its first run begins."""
+    """One copy of each repository, made when its first run begins."""
 
     def __init__(self, git: Git, folder: Path) -> None:
         self._git = git
@@ -108,7 +108,7 @@ class RepositoryCopies:
     async def of(self, repository: Path) -> Path:
         name = hashlib.sha256(os.fsencode(repository)).hexdigest()[:16]
         if name not in self._made:
-            self._made[name] = asyncio.ensure_future(self._make(repository, self._folder / f"{name}.git"))
+            self._made[name] = asyncio.ensure_future(self._make(repository, self._folder / name))
         return await asyncio.shield(self._made[name])
 
     async def empty(self) -> Path:
@@ -119,9 +119,11 @@ class RepositoryCopies:
 
     async def _make(self, repository: Path, place: Path) -> Path:
         await asyncio.to_thread(place.parent.mkdir, parents=True, exist_ok=True)
-        words = ("clone", "--quiet", "--bare", "--no-hardlinks", "--", str(repository), str(place))
-        await self._git.ask(place.parent, *_LOCAL, *words, env={"GIT_ALLOW_PROTOCOL": "file"})
-        return place
+        words = ("clone", "--quiet", "--no-checkout", "--no-hardlinks", "--dissociate", "--template=")
+        env = {"GIT_ALLOW_PROTOCOL": "file"}
+        await self._git.ask(place.parent, *_LOCAL, *words, "--", str(repository), str(place), env=env)
+        await self._git.ask(place, "remote", "remove", "origin")
+        return place / ".git"
 
     async def _make_empty(self, place: Path) -> Path:
         await asyncio.to_thread(place.parent.mkdir, parents=True, exist_ok=True)
@@ -131,12 +133,23 @@ class RepositoryCopies:
     async def check_out(self, repository: Path, commit: str, folder: Path, index: Path) -> Baseline:
         """Makes `folder` a clone at that commit, on no branch and without a remote."""
         store = await self.of(repository)
-        clone = ("clone", "--quiet", "--no-checkout", "--no-tags", "--", str(store), str(folder))
-        await self._git.ask(folder.parent, *_LOCAL, *clone, env={"GIT_ALLOW_PROTOCOL": "file"})
+        await asyncio.to_thread(
+            shutil.copytree, store, folder / ".git", symlinks=True, copy_function=_link_object
+        )
         await self._git.ask(folder, "checkout", "--quiet", "--detach", commit)
-        await self._git.ask(folder, "remote", "remove", "origin")
         await asyncio.to_thread(shutil.copyfile, folder / ".git" / "index", index)
         return Baseline(git=self._git, store=store, index=index, tree=commit)
+
+
+def _link_object(source: str, place: str) -> None:
+    """Objects never change, so clones share them, as those of `git clone` do; everything else is copied."""
+    if f"{os.sep}objects{os.sep}" in source:
+        try:
+            os.link(source, place)
+            return
+        except OSError:
+            pass  # a file system without hard links, or with too many
+    shutil.copy2(source, place)
 
 
 def _verb(words: tuple[str, ...]) -> str:

@@ -69,7 +69,7 @@ class AgentRunner:
     ) -> None:
         self.countdown = RetryDelay()
         self._core = core
-        self._conversation, self._telling, self._queues = core.conversation, core.event_bus, core.queues
+        self._conversation, self._event_bus, self._queues = core.conversation, core.event_bus, core.queues
         self._requests = requests
         self._compactor = compactor
         self._permissions = permits
@@ -142,17 +142,17 @@ class AgentRunner:
         try:
             await self._run_until_settled(prompts)
         except SessionWriteError as problem:
-            await self._telling.publish(Notice(level="error", text=str(problem)))
+            await self._event_bus.publish(Notice(level="error", text=str(problem)))
             self._abort.set()
             await self._close_open_events(str(problem))
         except loop.NothingToContinue as problem:
-            await self._telling.publish(Notice(level="error", text=str(problem)))
+            await self._event_bus.publish(Notice(level="error", text=str(problem)))
         except Exception as problem:  # noqa: BLE001  (after any error the session accepts prompts again)
             text = (
                 f"The run ended early: {describe_error(problem)}. Finished work is kept; send a prompt to "
                 "continue."
             )
-            await self._telling.publish(Notice(level="error", text=text))
+            await self._event_bus.publish(Notice(level="error", text=text))
             await self._close_open_events(text)
         finally:
             await self._settle()
@@ -162,7 +162,7 @@ class AgentRunner:
         for event in self._begun.endings(self._requests.partial(), why):
             if isinstance(event, MessageEnd) and not self._conversation.log.is_read_only:
                 event = self._recorded(event)
-            await self._telling.publish(event)
+            await self._event_bus.publish(event)
 
     async def _run_until_settled(self, prompts: list[Message]) -> None:
         from app.agent import loop  # noqa: PLC0415  (as above)
@@ -206,7 +206,7 @@ class AgentRunner:
             before_request=self._compactor.check,
             will_retry=self.will_retry,
             is_interrupted=lambda: self.interruption.is_wished,
-            report=self._telling.warn,
+            report=self._event_bus.warn,
         )
 
     async def _consume(self, events: AsyncGenerator[RunEvent]) -> None:
@@ -255,9 +255,9 @@ class AgentRunner:
                 await self._requests.note(event)
         finally:
             self._begun.note(event)
-            await self._telling.publish(event)
+            await self._event_bus.publish(event)
             if files is not None:
-                await self._telling.publish(files)
+                await self._event_bus.publish(files)
         if isinstance(event, MessageEnd) and isinstance(event.message, AssistantMessage):
             await self._note_success(event.message)
         elif isinstance(event, TurnEnd):
@@ -279,12 +279,12 @@ class AgentRunner:
         try:
             self._conversation.log.end_turn()
         except SessionWriteError as problem:
-            await self._telling.publish(Notice(level="error", text=str(problem)))
+            await self._event_bus.publish(Notice(level="error", text=str(problem)))
 
     async def _note_success(self, message: AssistantMessage) -> None:
         if self._attempt and message.stop_reason not in ("error", "aborted"):
             attempt, self._attempt = self._attempt, 0
-            await self._telling.publish(AutoRetryEnd(success=True, attempt=attempt))
+            await self._event_bus.publish(AutoRetryEnd(success=True, attempt=attempt))
 
     def will_retry(self, message: AssistantMessage) -> bool:
         """Whether the run continues after this failure."""
@@ -312,7 +312,7 @@ class AgentRunner:
             return await self._retry(message)
         if message.stop_reason in ("error", "aborted") and self._attempt:
             attempt, self._attempt = self._attempt, 0
-            await self._telling.publish(
+            await self._event_bus.publish(
                 AutoRetryEnd(success=False, attempt=attempt, final_error=message.error_message)
             )
         if not self._abort.is_set and await self._compactor.after_run(message):
@@ -327,7 +327,7 @@ class AgentRunner:
         assert delay is not None, "checked by will_retry"
         error = message.error_message or "unknown error"
         with self.countdown.announced():
-            await self._telling.publish(
+            await self._event_bus.publish(
                 AutoRetryStart(
                     attempt=self._attempt,
                     max_attempts=policy.max_attempts,
@@ -338,7 +338,7 @@ class AgentRunner:
             how = "cancelled" if self._abort.is_set else await self.countdown.wait(delay)
         if how == "cancelled":
             attempt, self._attempt = self._attempt, 0
-            await self._telling.publish(
+            await self._event_bus.publish(
                 AutoRetryEnd(success=False, attempt=attempt, final_error=f"Retry cancelled. {error}")
             )
             return "stop"  # the failure ends the run, and the user can retry it
@@ -347,7 +347,7 @@ class AgentRunner:
 
     async def leave_out(self, message: AssistantMessage) -> None:
         """Removes a failed answer from the context; it stays in the file."""
-        await self._telling.publish(EntryAppended(entry=self._conversation.omit(message.id)))
+        await self._event_bus.publish(EntryAppended(entry=self._conversation.omit(message.id)))
 
     async def _should_continue(self) -> bool:
         if self._requests.budget.has_refused:
@@ -373,20 +373,20 @@ class AgentRunner:
 
     async def _settle(self) -> None:
         for note in await self._jobs.looked_at():
-            await self._telling.publish(Notice(level="warning", text=note))
+            await self._event_bus.publish(Notice(level="warning", text=note))
         try:
             for aside in self._queues.take_asides():
                 await self.append(aside)
         except SessionWriteError as problem:
-            await self._telling.publish(Notice(level="error", text=str(problem)))
+            await self._event_bus.publish(Notice(level="error", text=str(problem)))
         await self._end_turn()
-        await self._telling.publish(AgentSettled(aborted=self._abort.is_set))
+        await self._event_bus.publish(AgentSettled(aborted=self._abort.is_set))
 
     async def append(self, message: CustomMessage) -> None:
         """Adds a message without asking the model."""
         stored = self._conversation.record(message)
-        await self._telling.publish(MessageStart(message=stored, message_id=stored.id))
-        await self._telling.publish(MessageEnd(message=stored, message_id=stored.id))
+        await self._event_bus.publish(MessageStart(message=stored, message_id=stored.id))
+        await self._event_bus.publish(MessageEnd(message=stored, message_id=stored.id))
 
 
 class AnswerInterruption(msgspec.Struct, eq=False):

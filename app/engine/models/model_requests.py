@@ -167,7 +167,7 @@ class ModelRequests:
     def _current_model(self) -> Model:
         """Returns the chosen model as models.json defines it now."""
         for problem in self._choice.reread():
-            self._telling.publish_now(Notice(level="warning", text=problem))
+            self._event_bus.publish_now(Notice(level="warning", text=problem))
         return self._choice.required()
 
     async def ask(self, abort: Abort) -> AssistantStream:

@@ -54,7 +54,7 @@ async def _measured(folder: Path, messages: int) -> dict[str, float]:
     async with app.run_test(size=(200, 60)) as pilot:
         await app.is_ready.wait()
         await pilot.pause()
-        entry = assembled.session.entries[-1]
+        entry = assembled.session.log.entries[-1]
         return {
             "a look": _best(app.status.refresh),
             "an entry comes": _best(lambda: app.status.note(EntryAppended(entry=entry))),

@@ -16,10 +16,6 @@ class Preconditions(msgspec.Struct, frozen=True):
     runner: AgentRunner
     context: ContextParts
 
-    @property
-    def is_running(self) -> bool:
-        return self.runner.is_running
-
     def require_model(self) -> None:
         log = self.conversation.log
         if log.is_read_only:
@@ -42,5 +38,5 @@ class Preconditions(msgspec.Struct, frozen=True):
     def require_idle(self, what: str) -> None:
         if self.context.is_summarising:
             raise SessionBusy(f"{what} is not possible until the summary is written.")
-        if self.is_running:
+        if self.runner.is_running:
             raise SessionBusy(f"{what} is not possible until the agent is idle.")

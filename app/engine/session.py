@@ -23,7 +23,6 @@ from app.engine.user_runs.shell_snapshot import ShellSnapshotSource
 from app.sessions.session_log import SessionLog
 from app.sessions.stats import SessionCounts
 from app.values.content import Image
-from app.values.entries import Entry
 from app.values.messages import AssistantMessage, CustomMessage, Message
 from app.values.models import Model
 from tools.workspace import PtyHost
@@ -99,10 +98,6 @@ class Session:
     def messages(self) -> tuple[Message, ...]:
         """The messages that the model reads with the next request."""
         return tuple(self._made.core.conversation.messages)
-
-    @property
-    def entries(self) -> Sequence[Entry]:
-        return self.log.entries
 
     @property
     def stats(self) -> SessionCounts:

@@ -186,7 +186,7 @@ def add_headless_sections(session: Session, schema: AnswerSchema | None) -> None
 def _refused_call(session: Session) -> PastVerdict | None:
     """Returns a refused call among those right before the last answer."""
     calls: set[str] = set()
-    for entry in reversed(session.entries):
+    for entry in reversed(session.log.entries):
         if not isinstance(entry, MessageEntry):
             continue
         if isinstance(entry.message, ToolResultMessage):

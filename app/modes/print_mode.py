@@ -50,7 +50,7 @@ async def run_print(
     if not given.prompts:
         return print_failure(NO_PROMPT_ERROR, USAGE)
     add_headless_sections(session, schema)
-    before, answered, end = len(session.entries), session.last_answer, None
+    before, answered, end = len(session.log.entries), session.last_answer, None
     try:
         for index, prompt in enumerate(given.prompts):
             if index and ending.skips(given.prompts[index:]):
@@ -82,7 +82,7 @@ async def run_print(
 
 def _last_said(session: Session, before: int) -> str | None:
     """Returns the last answer to these prompts, or the message that an extension's command shows."""
-    for entry in reversed(session.entries[before:]):
+    for entry in reversed(session.log.entries[before:]):
         if isinstance(entry, MessageEntry) and isinstance(entry.message, AssistantMessage):
             return entry.message.text
         if isinstance(entry, CustomMessageEntry) and entry.display:

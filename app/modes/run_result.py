@@ -38,7 +38,7 @@ def make_result_folder(folder: Path) -> Path:
 async def write_result(folder: Path, session: Session, code: int) -> int:
     """Writes the files; returns the exit code, which is another if they cannot be written."""
     patch, note = await _patch(session)
-    entries = list(session.entries)
+    entries = list(session.log.entries)
     document = trajectory(session.log.header, entries)
     answer = session.last_answer.text if session.last_answer is not None else ""
     texts = {

@@ -107,9 +107,9 @@ class MainScreen(Screen[None]):
     def _edit_queued(self, message: QueueView.EditRequested) -> None:
         match message:
             case QueueView.RemoveRequested():
-                self._queued.remove(message.row_id)
+                self._queued.session.queues.remove(message.row_id)
             case QueueView.SwitchRequested():
-                self._queued.switch(message.row_id)
+                self._queued.session.queues.switch(message.row_id)
             case _:
                 self._queued.edit(message.row_id)
 

@@ -44,7 +44,7 @@ async def test_its_cost_is_kept_and_counted(tmp_path: Path) -> None:
     await harness.prompt("go")
     before = harness.session.stats.usage.output
     await harness.session.side_questions.ask("really?")
-    entry = harness.session.entries[-1]
+    entry = harness.session.log.entries[-1]
     assert isinstance(entry, UsageEntry) and entry.kind == "beside"
     assert harness.session.stats.usage.output == before + entry.usage.output > before
 

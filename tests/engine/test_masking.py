@@ -281,7 +281,7 @@ async def test_a_prompt_that_is_to_be_sent_as_it_is_is(tmp_path: Path) -> None:
 async def test_the_persons_own_command_is_masked(tmp_path: Path) -> None:
     harness = stage(tmp_path, say("x"))
     message = await harness.session.shell.run(f"cat .env; echo {TOKEN}")
-    assert TOKEN not in message.output + message.command + str(harness.session.entries)
+    assert TOKEN not in message.output + message.command + str(harness.session.log.entries)
     assert "hunter2" not in message.output and "PORT=3000" in message.output
 
 

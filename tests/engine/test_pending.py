@@ -49,7 +49,7 @@ async def test_resolve_is_declared_only_while_something_waits(tmp_path: Path) ->
     told = harness.all(PendingChanged)
     assert [len(event.waiting) for event in told] == [1, 0]
     assert told[1].resolved is not None and told[1].resolved.by == "model" and told[1].resolved.is_done
-    entries = [one.data for one in harness.session.entries if isinstance(one, CustomEntry)]
+    entries = [one.data for one in harness.session.log.entries if isinstance(one, CustomEntry)]
     assert any(data.get("action") == "apply" and data["files"] == ["a.js"] for data in entries if data)
 
 
@@ -111,7 +111,7 @@ async def test_the_words_of_an_answer_have_their_secrets_masked(tmp_path: Path) 
     await harness.session.pending.stage("a file", "mine", [RequestedChange(path="b", text="b\n")])
     resolved = await harness.session.pending.answer(None, "discard", f"not with {key}")
     assert "not with [secret:github-token:" in resolved.text
-    assert key not in str([*harness.all(PendingChanged), *harness.session.entries])
+    assert key not in str([*harness.all(PendingChanged), *harness.session.log.entries])
 
 
 async def test_going_elsewhere_in_the_tree_ends_what_waits(tmp_path: Path) -> None:
@@ -119,7 +119,7 @@ async def test_going_elsewhere_in_the_tree_ends_what_waits(tmp_path: Path) -> No
         tmp_path, say("first"), call("ast_edit", **REWRITE), say("ok?"), asks="nobody", mode="full"
     )
     await harness.prompt("one")
-    place = harness.session.entries[-1].id
+    place = harness.session.log.entries[-1].id
     await harness.prompt("go")
     assert len(harness.session.pending.waiting) == 1
     await harness.session.branches.go_to(place, NavigationOptions())

@@ -33,7 +33,7 @@ async def harness(tmp_path: Path) -> ScriptedSession:
 def _prompt(harness: ScriptedSession, text: str) -> str:
     return next(
         entry.id
-        for entry in harness.session.entries
+        for entry in harness.session.log.entries
         if text in str(getattr(getattr(entry, "message", None), "content", ""))
     )
 
@@ -93,7 +93,7 @@ async def test_who_chooses_another_mode_has_left_it_here(harness: ScriptedSessio
     else:
         harness.session.permissions.rules.set_mode("auto-edit")
     assert not _is_on(harness)
-    said = [entry.data for entry in harness.session.entries if isinstance(entry, CustomEntry)]
+    said = [entry.data for entry in harness.session.log.entries if isinstance(entry, CustomEntry)]
     assert said[-1] == {"on": False} and harness.all(PlanModeChanged)[-1].is_on is False
     file = str(harness.session.log.path)
     await harness.session.branches.begin()

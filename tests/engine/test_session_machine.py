@@ -295,7 +295,7 @@ class SessionMachine(RuleBasedStateMachine):
     @invariant()
     def what_was_used_is_what_all_entries_add_up_to(self) -> None:
         one_by_one = SessionCounts()
-        for entry in self.harness.session.entries:
+        for entry in self.harness.session.log.entries:
             one_by_one.add_all((entry,))
         assert self.harness.session.stats == one_by_one
 

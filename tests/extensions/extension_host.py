@@ -131,7 +131,7 @@ class ExtensionHost:
 
     @property
     def entries(self) -> Sequence[Entry]:
-        return self.session.entries
+        return self.session.log.entries
 
     def errors(self) -> list[ExtensionError]:
         return self.harness.all(ExtensionError)

@@ -168,7 +168,7 @@ async def test_before_extensions_are_bound_nothing_is_asked_and_everything_works
     session = ext_session.harness.session
     await ext_session.harness.prompt("one")
     assert (await session.shell.run("echo hi")).output.strip() == "hi"
-    prompt = next(entry.id for entry in session.entries if is_prompt(entry))
+    prompt = next(entry.id for entry in session.log.entries if is_prompt(entry))
     assert (await session.branches.go_to(prompt)).text == "one"
     await ext_session.harness.prompt("two")
     leaf = session.state.leaf_id

@@ -32,7 +32,7 @@ async def test_a_session_that_begins_knows_the_one_before(tmp_path: Path) -> Non
     second = session.log.path
     await session.branches.switch_to(str(first))
     await session.events.drain()
-    prompt = session.entries[-1].id
+    prompt = session.log.entries[-1].id
     await session.branches.fork(prompt, "at")
     await session.events.drain()
     assert told == [("startup", None), ("new", first), ("resume", second), ("fork", first)]
@@ -63,7 +63,9 @@ async def test_a_compaction_says_which_files_it_drops_and_takes_a_count(tmp_path
         ("a.txt",),
         ("b.txt",),
     ]
-    entry = next(entry for entry in ext_session.harness.session.entries if isinstance(entry, CompactionEntry))
+    entry = next(
+        entry for entry in ext_session.harness.session.log.entries if isinstance(entry, CompactionEntry)
+    )
     assert entry.tokens_before == 4242
     assert ext_session.harness.all(CompactionEnd)[0].result.tokens_before == 4242
 

@@ -43,7 +43,7 @@ def results(harness: ScriptedSession) -> list[str]:
 def decisions(harness: ScriptedSession) -> list[dict[str, Any]]:
     return [
         entry.data
-        for entry in harness.session.entries
+        for entry in harness.session.log.entries
         if isinstance(entry, CustomEntry) and entry.custom_type == "bayou.permit"
     ]
 

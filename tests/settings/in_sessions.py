@@ -332,15 +332,15 @@ async def reserve_of_a_model(scene: ProjectSession) -> Any:
 )
 async def compacting(scene: ProjectSession) -> Any:
     scene.script.responses[:] = [say(LONG * 100)] * 6
-    before = len(scene.session.entries)
+    before = len(scene.session.log.entries)
     await scene.prompt("go on")
-    return any(entry.__struct_config__.tag == "compaction" for entry in scene.session.entries[before:])
+    return any(entry.__struct_config__.tag == "compaction" for entry in scene.session.log.entries[before:])
 
 
 @LIVE.add("branchSummary.reserveTokens", 190_000, 197_000)
 async def branch_room(scene: ProjectSession) -> Any:
     """Little room leaves the older half of a branch out of what is summarised."""
-    start = scene.session.entries[-1].id if scene.session.entries else None
+    start = scene.session.log.entries[-1].id if scene.session.log.entries else None
     for text in ("one", "two", "three"):
         scene.script.responses[:] = [say("word " * 1_600)]
         await scene.prompt(text)

@@ -23,7 +23,7 @@ TREE_MOVES = Cases()
 async def files_of_a_move(seat: Seat) -> Any:
     """Whether going elsewhere asks what becomes of files."""
     await seat.prompt("one")
-    first = seat.app.session.entries[-1].id
+    first = seat.app.session.log.entries[-1].id
     await seat.prompt("write", call("write", path=f"{time.time()}.txt", content="x"), say("done"))
     work = asyncio.ensure_future(seat.app.register.page(TREE).go_to(first))
     async with asyncio.timeout(10):
@@ -38,7 +38,7 @@ async def files_of_a_move(seat: Seat) -> Any:
 
 def kept_of(scene: ProjectSession) -> list[Any]:
     """What the session knows of what its calls did to files."""
-    return [files for entry in scene.session.entries if (files := files_of(entry)) is not None]
+    return [files for entry in scene.session.log.entries if (files := files_of(entry)) is not None]
 
 
 @OF_UNDO.add("undo.enabled", True, False)

@@ -359,7 +359,7 @@ async def left(seat: Seat) -> bool:
 @ON_SCREEN.add("branchSummary.skipPrompt", False, True)
 async def asked_for_a_summary(seat: Seat) -> Any:
     await seat.prompt("one")
-    first = seat.app.session.entries[-1].id
+    first = seat.app.session.log.entries[-1].id
     await seat.prompt("two")
     work = asyncio.ensure_future(seat.app.register.page(TREE).go_to(first))
     async with asyncio.timeout(10):

@@ -66,7 +66,7 @@ class Page:
     def custom(self, kind: str) -> list[CustomEntry]:
         return [
             entry
-            for entry in self.session.entries
+            for entry in self.session.log.entries
             if isinstance(entry, CustomEntry) and entry.custom_type == kind
         ]
 
@@ -90,8 +90,8 @@ async def page(tmp_path: Path) -> AsyncIterator[Page]:
 async def test_an_entry_stands_behind_each_result_and_undo_takes_it_back(page: Page) -> None:
     await page.prompt("make", write("deep/er/a.txt", "one\n"), write("b.txt", "b\n"))
     await page.prompt("change", write("deep/er/a.txt", "two\n", 2))
-    kinds = [type(entry).__name__ for entry in page.session.entries]
-    results = [index for index, entry in enumerate(page.session.entries) if files_of(entry)]
+    kinds = [type(entry).__name__ for entry in page.session.log.entries]
+    results = [index for index, entry in enumerate(page.session.log.entries) if files_of(entry)]
     assert len(results) == 3
     for index in results:
         assert kinds[index - 1] == "MessageEntry"
@@ -120,7 +120,7 @@ async def test_the_model_is_told_and_has_to_read_again(page: Page) -> None:
     await page.prompt("make", write("a.txt", "one\n"))
     await page.prompt("change", write("a.txt", "two\n", 2))
     await page.undo()
-    (told,) = [entry for entry in page.session.entries if isinstance(entry, CustomMessageEntry)]
+    (told,) = [entry for entry in page.session.log.entries if isinstance(entry, CustomMessageEntry)]
     assert "restored these files" in str(told.content) and "a.txt" in str(told.content)
     assert any("a.txt" in str(getattr(message, "content", "")) for message in page.session.messages[-1:])
     changed = [event for event in page.events if isinstance(event, FileChanged)]
@@ -209,7 +209,7 @@ async def test_moving_in_the_tree_can_take_files_along(page: Page) -> None:
 async def test_files_go_to_any_entry_without_the_conversation(page: Page) -> None:
     await page.prompt("one", write("a.txt", "one\n"))
     await page.prompt("two", write("a.txt", "two\n", 2))
-    results = [entry for entry in page.session.entries if files_of(entry)]
+    results = [entry for entry in page.session.log.entries if files_of(entry)]
     first = page.session.log.parent(results[0].id)
     leaf = page.session.state.leaf_id
     plan = await page.session.restoring.preview(RestoreToEntry(entry_id=first))

@@ -86,7 +86,7 @@ async def clone_from(session: Session, entry_id: str | None) -> bool:
 async def get_fork_messages(session: Session) -> Sequence[response_data.ForkMessage]:
     return [
         {"entryId": entry.id, "text": text_of(entry.message.content)}
-        for entry in session.entries
+        for entry in session.log.entries
         if isinstance(entry, MessageEntry) and isinstance(entry.message, UserMessage)
     ]
 
@@ -96,7 +96,7 @@ get_branch_messages = get_fork_messages.alias("get_branch_messages")
 
 @session_command("Entries in file order")
 async def get_entries(session: Session, since: str | None = None) -> response_data.Entries:
-    entries = list(session.entries)
+    entries = list(session.log.entries)
     if since is not None:
         ids = [entry.id for entry in entries]
         if since not in ids:

@@ -61,5 +61,5 @@ class EventHookState:
 
 
 def _last_compaction(session: Session | None) -> CompactionEntry | None:
-    entries = reversed(session.entries) if session is not None else ()
+    entries = reversed(session.log.entries) if session is not None else ()
     return next((entry for entry in entries if isinstance(entry, CompactionEntry)), None)

@@ -231,7 +231,7 @@ class LivingSession:
             if self._cancels != cancels:
                 return _response("cancelled")
         delivery = self._delivery(meta)
-        if self.is_guide and not self.session.entries:
+        if self.is_guide and not self.session.log.entries:
             self._updates.say(f"{_NO_MODEL}\n\n")
         key = new_id()
         self._outcomes[key] = asyncio.get_running_loop().create_future()

@@ -65,13 +65,6 @@ class QueuedMessages(msgspec.Struct, frozen=True):
         own = self.editor.model.draft()
         self.editor.restore(join_drafts([*drafts, own] if not own.is_empty else drafts))
 
-    def remove(self, message_id: str) -> None:
-        self.session.queues.remove(message_id)
-
-    def switch(self, message_id: str) -> None:
-        """Moves a message between the steering and the follow-up queue."""
-        self.session.queues.switch(message_id)
-
     def move(self, message_id: str, delta: int) -> None:
         name, index = self._place(message_id)
         if name is None:

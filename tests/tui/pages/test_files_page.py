@@ -166,7 +166,7 @@ async def test_the_tree_puts_files_back_and_the_conversation_stays(project: Proj
 
 
 async def first_prompt(project: Project) -> str:
-    return next(entry.id for entry in project.harness.session.entries if "change both" in str(entry))
+    return next(entry.id for entry in project.harness.session.log.entries if "change both" in str(entry))
 
 
 @pytest.mark.parametrize("answer", ["keep", "put back", "stay"])

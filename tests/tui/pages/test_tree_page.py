@@ -41,7 +41,7 @@ def tree_of(
 
 
 def entry_of(harness: ScriptedSession, title: str) -> str:
-    return next(one.id for one in harness.session.entries if entry_title(one) == title)
+    return next(one.id for one in harness.session.log.entries if entry_title(one) == title)
 
 
 async def two_branches(folder: Path, *answers: Any) -> ScriptedSession:
@@ -191,7 +191,7 @@ async def test_leaving_a_branch_asks_what_goes_along(tmp_path: Path, keys, wants
                 await person.sees_soon("What should the summary be about?")
                 await person.press(*focus, "enter")
         assert person.written == ["second"]
-    summaries = [entry for entry in harness.session.entries if isinstance(entry, BranchSummaryEntry)]
+    summaries = [entry for entry in harness.session.log.entries if isinstance(entry, BranchSummaryEntry)]
     if not wants:
         assert not summaries and not asked
         return

@@ -97,7 +97,7 @@ class PromptSubmission(msgspec.Struct, eq=False, kw_only=True):
         changed = await self.hooks.change_words(words)
         if changed is None or not expand:
             return changed
-        expanded = msgspec.structs.replace(changed, text=self.hooks.expand(changed.text))
+        expanded = msgspec.structs.replace(changed, text=await self.hooks.expand(changed.text))
         return await self.servers.meant(expanded) if ":" in expanded.text else expanded
 
     async def _run_mcp_command(self, text: str) -> str:

@@ -41,7 +41,9 @@ def file_commands(
 
 def _file_source(path: Path, paths: Paths) -> CommandSource:
     scope: CommandScope = "temporary"
-    if path.is_relative_to(paths.agent_dir) or path.is_relative_to(paths.home / ".agents"):
+    if path.is_relative_to(paths.agent_dir) or any(
+        path.is_relative_to(paths.home / name) for name in (".agents", ".claude")
+    ):
         scope = "user"
     elif path.is_relative_to(paths.cwd) or ".agents" in path.parts:
         scope = "project"

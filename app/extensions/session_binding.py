@@ -1,7 +1,7 @@
 """Connects extensions to a session, to the user interface that shows it, and to the tables that take their
 tools, providers and servers."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -46,8 +46,10 @@ class SessionBinding(msgspec.Struct, kw_only=True):
     """False: `--no-context-files`."""
     shutdown: Callable[[], None] = lambda: None
     reload: Callable[[], Any] = lambda: None
-    expand: Callable[[str], str] = str
+    expand: Callable[[str], Awaitable[str]] | None = None
     """Expands `/skill:name` or `/template` to its text."""
+    refusal: Callable[[str, Mapping[str, Any]], str] = lambda name, arguments: ""
+    """Says why the command that began the run does not let a call run; empty if it does."""
     file_commands: Callable[[], "Sequence[CommandInfo]"] = lambda: ()
     """Lists the templates and skills that `/name` can stand for in a prompt."""
 

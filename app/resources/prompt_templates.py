@@ -6,6 +6,12 @@ from pathlib import Path
 
 import msgspec
 
+from app.resources.command_files import (
+    COMMANDS_FOLDER,
+    AllowedTools,
+    command_files,
+    read_allowed_tools,
+)
 from app.resources.frontmatter import files_in, read_document
 from app.resources.paths import Paths
 from tools.files.presence import is_file
@@ -16,11 +22,17 @@ class PromptTemplate(msgspec.Struct, frozen=True, kw_only=True):
     """A prompt template: its name, its text with placeholders and its description."""
 
     name: str
-    """The file's name without `.md`."""
+    """The file's name without `.md`; for a command in folders `folder:name`."""
     path: Path
     body: str
     description: str = ""
     argument_hint: str = ""
+    is_command: bool = False
+    """It comes from `.claude/commands`: it may run commands of the shell and name files."""
+    allowed_tools: AllowedTools | None = None
+    """For a command: only these tools change or run anything in the run that it begins."""
+    model: str = ""
+    """For a command: the model of the run that it begins."""
 
     def expand(self, arguments: str) -> str:
         return substitute(self.body, split_arguments(arguments))
@@ -33,52 +45,74 @@ class PromptTemplates(msgspec.Struct, frozen=True, kw_only=True):
     problems: tuple[str, ...] = ()
 
     def named(self, name: str) -> PromptTemplate | None:
-        return next((template for template in self.templates if template.name == name), None)
+        """Returns the template of that name; the last part of a name in folders is enough if it is the only
+        one."""
+        found = next((template for template in self.templates if template.name == name), None)
+        if found is not None:
+            return found
+        nested = [one for one in self.templates if one.name.rpartition(":")[2] == name]
+        return nested[0] if len(nested) == 1 else None
+
+    def called_by(self, text: str) -> tuple[PromptTemplate, str] | None:
+        """Returns the template and the arguments of `/name arguments`."""
+        name, arguments = _command(text)
+        template = self.named(name) if name else None
+        return None if template is None else (template, arguments)
 
     def expand(self, text: str) -> str | None:
         """Returns the prompt for `/name arguments`, or None if no template has that name."""
-        name, arguments = _command(text)
-        template = self.named(name) if name else None
-        return template.expand(arguments) if template else None
+        called = self.called_by(text)
+        return called[0].expand(called[1]) if called else None
 
 
 def find_prompts(paths: Paths, *, is_trusted: bool, more: Iterable[Path] = ()) -> PromptTemplates:
     """Finds the templates of the trusted project, then of the agent folder, then from settings, packages and
-    flags; of several with one name, the first is used."""
+    flags, then the commands of the trusted project and of the home; of several with one name, the first is
+    used."""
     places = [paths.project_dir / "prompts"] if is_trusted else []
     places += [paths.agent_dir / "prompts", *more]
     found: dict[str, PromptTemplate] = {}
     problems: list[str] = []
-    for place in places:
-        for path in [place] if is_file(place) else files_in(place, (".md",), problems):
-            if problem := paths.symlink_escape(path):
-                problems.append(problem)
-                continue
-            template = _read(path, problems)
-            if template is None:
-                continue
-            if template.name in found:
-                first = found[template.name].path
-                problems.append(f"{path}: /{template.name} is already defined by {first}, which counts")
-                continue
-            found[template.name] = template
+    files = [
+        (path.stem, path, False)
+        for place in places
+        for path in ([place] if is_file(place) else files_in(place, (".md",), problems))
+    ]
+    folders = [paths.cwd, paths.home] if is_trusted and paths.cwd != paths.home else [paths.home]
+    for folder in folders:
+        files += [(name, path, True) for name, path in command_files(folder / COMMANDS_FOLDER)]
+    for name, path, is_command in files:
+        if problem := paths.symlink_escape(path):
+            problems.append(problem)
+            continue
+        template = _read(path, name, is_command, problems)
+        if template is None:
+            continue
+        if template.name in found:
+            first = found[template.name].path
+            problems.append(f"{path}: /{template.name} is already defined by {first}, which counts")
+            continue
+        found[template.name] = template
     return PromptTemplates(templates=tuple(found.values()), problems=tuple(problems))
 
 
-def _read(path: Path, problems: list[str]) -> PromptTemplate | None:
+def _read(path: Path, name: str, is_command: bool, problems: list[str]) -> PromptTemplate | None:
     document = read_document(path, problems)
     if document is None:
         return None
     if document.problem:
         problems.append(f"{path}: {document.problem}")
     description = document.fields.get("description")
-    hint = document.fields.get("argument-hint")
+    hint, model = document.fields.get("argument-hint"), document.fields.get("model")
     return PromptTemplate(
-        name=path.stem,
+        name=name,
         path=path,
         body=document.body,
         description=str(description) if description else _first_line(document.body),
         argument_hint=str(hint) if isinstance(hint, str | list) and hint else "",
+        is_command=is_command,
+        allowed_tools=read_allowed_tools(document.fields.get("allowed-tools")) if is_command else None,
+        model=model if is_command and isinstance(model, str) and model != "inherit" else "",
     )
 
 
@@ -121,6 +155,10 @@ _PLACEHOLDER = late(
     r"|\{(?P<name>\d+|@|ARGUMENTS)(?::-(?P<default>[^}]*))?\}"
     r")"
 )
+
+
+def has_placeholder(body: str) -> bool:
+    return _PLACEHOLDER.search(body) is not None
 
 
 def substitute(body: str, arguments: Sequence[str]) -> str:

@@ -88,15 +88,14 @@ async def connect_extensions(
         ),
         settings=assembled.effective_settings.settings_as_in_file,
         prompt_sections=assembled.prompt.extra_sections,
-        passed_variables=lambda: child_variables(
-            assembled.effective_settings.settings.shell.shell_pass_environment
-        ),
+        passed_variables=partial(_passed_variables, assembled),
         cache_dir=paths.cache_dir,
         is_trusted=assembled.project.decision.is_trusted,
         uses_context_files=not options.no_context_files,
         shutdown=shutdown,
         reload=reload,
         expand=resources.expand,
+        refusal=resources.commands_of_files.refusal,
         file_commands=resources.commands,
     )
     extensions.bind(bound)
@@ -119,6 +118,10 @@ async def connect_extensions(
     await extensions.start()
     assembled.ground.subscribe(follow)
     return extended
+
+
+def _passed_variables(assembled: AssembledSession) -> dict[str, str]:
+    return child_variables(assembled.effective_settings.settings.shell.shell_pass_environment)
 
 
 def _without_extension_flags(options: Options, catalogue: ExtensionCatalogue) -> Options:

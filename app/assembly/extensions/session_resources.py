@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from app.assembly.assembled_session import AssembledSession
+from app.assembly.extensions.command_expansion import CommandExpansion
 from app.assembly.extensions.extension_choice import choose_extensions
 from app.assembly.options import Options
 from app.assembly.prompt_and_themes import load_themes
@@ -29,6 +30,7 @@ class SessionResources:
         self._assembled = assembled
         self._options = options
         self._paths = paths
+        self.commands_of_files = CommandExpansion(assembled, paths)
 
     def choose(self) -> None:
         """Chooses the extensions and the folders of all other resources again."""
@@ -73,7 +75,7 @@ class SessionResources:
     def _places(self, names: tuple[str, ...]) -> tuple[Path, ...]:
         return tuple(self._paths.cwd / Path(name).expanduser() for name in names)
 
-    def expand(self, text: str) -> str:
+    async def expand(self, text: str) -> str:
         """Expands `/skill:name` or `/template` to its text, and puts the skills that `$name` names before it."""
         here = self._assembled
         skills = here.prompt.skills
@@ -82,7 +84,11 @@ class SessionResources:
             called = skills.skill_called_by(text)
             if is_enabled and called is not None and self._is_readable(called):
                 return skills.expand(text) or text
-            prompt = self.prompts.expand(text) or text
+            template = self.prompts.called_by(text)
+            if template is not None and template[0].is_command:
+                prompt = await self.commands_of_files.expand(*template)
+            else:
+                prompt = self.prompts.expand(text) or text
             mentioned = skills.mentioned_in(prompt) if is_enabled else ()
             blocks = [skill.expand() for skill in mentioned if self._is_readable(skill)]
         except FileError as problem:

@@ -73,7 +73,7 @@ class Hooks(LoopHooks):
         """Returns the changed prompt; None: an extension has handled it."""
         return words
 
-    def expand(self, text: str) -> str:
+    async def expand(self, text: str) -> str:
         """Expands `/skill:name` or `/template`, and adds the skills that `$name` names."""
         return text
 

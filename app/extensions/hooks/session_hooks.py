@@ -96,10 +96,10 @@ class ExtensionHooks(Hooks):
             raise RequestRefused(answer.reason or "An extension refused this prompt.")
         return msgspec.structs.replace(words, text=payload.text, images=tuple(payload.images))
 
-    def expand(self, text: str) -> str:
+    async def expand(self, text: str) -> str:
         bound = self._hooked.bound
-        may_expand = text.startswith("/") or "$" in text
-        return text if bound is None or not may_expand else bound.expand(text)
+        expand = bound.expand if bound is not None and (text.startswith("/") or "$" in text) else None
+        return text if expand is None else await expand(text)
 
     async def companions(self, words: PromptInput) -> Sequence[CustomMessage]:
         self._prompt_of_run, self._turn = None, 0
@@ -212,6 +212,8 @@ class ExtensionHooks(Hooks):
     async def before_tool(
         self, call: ToolCall, arguments: dict[str, Any], parent_id: str | None = None
     ) -> CallVerdict:
+        if self._hooked.bound is not None and (reason := self._hooked.bound.refusal(call.name, arguments)):
+            return CallVerdict(is_blocked=True, reason=reason)
         if "tool_call" not in self._waiting:
             return CallVerdict()
         payload = p.ToolCallPayload(

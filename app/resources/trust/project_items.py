@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from app.resources.command_files import COMMANDS_FOLDER, command_files, shell_parts
 from app.resources.context_files import project_context_files
 from app.resources.context_imports import follow_imports, project_imports_test
 from app.resources.hook_files import HOOKS_KEY, project_hook_files, read_hook_file
@@ -123,6 +124,7 @@ class _ItemCollector:
             for name in SHARED_SKILL_FOLDERS:
                 if _has_something(folder / name / "skills"):
                     yield self._item("prompt", folder / name / "skills", "the project's own skills")
+        yield from self._commands()
         yield from self._imports()
         yield from self._rules_of_others()
         yield from self._repository()
@@ -252,6 +254,23 @@ class _ItemCollector:
                     fingerprint=text_fingerprint(each.content),
                     exceeded_limit=each.exceeded_limit,
                 )
+
+    def _commands(self) -> Iterator[ProjectItem]:
+        """Yields one item per command file, with the commands of the shell that it runs."""
+        folder = self._paths.cwd / COMMANDS_FOLDER
+        if self._paths.cwd == self._paths.home:
+            return
+        for name, file in command_files(folder):
+            if self._paths.symlink_escape(file):
+                continue
+            try:
+                runs = shell_parts(read_text(file) or "")
+            except FileError:
+                continue
+            words = "; ".join(runs)
+            yield self._item(
+                "command" if runs else "prompt", file, f"/{name}{f' runs {words}' if runs else ''}"
+            )
 
     def _imports(self) -> Iterator[ProjectItem]:
         """Yields one item per import of a context file. Only its name counts: the text may change, as the context

@@ -8,7 +8,7 @@ from textual import events, on
 from textual.screen import Screen
 
 from app.tui.features.permissions.feature import APPROVALS
-from app.tui.features.screen.feature import QUEUE
+from app.tui.features.screen.feature import QUEUE, SCREEN
 from app.tui.features.side.feature import SIDE
 from app.tui.keys.key_texts import KeyTexts
 from app.tui.page_protocols import Spawn
@@ -61,6 +61,7 @@ class MainScreen(Screen[None]):
         self._sending = sending
         self._remembered = remembered
         self._unsent = unsent
+        self._register = register
         self._queued = register.page(QUEUE)
         self._approvals = register.page(APPROVALS)
         self._status = status
@@ -100,6 +101,7 @@ class MainScreen(Screen[None]):
     def _draft_changed(self, message: PromptEditor.Changed) -> None:
         self._unsent.editor_changed(message.draft)
         self._approvals.editor_changed()
+        self._register.page(SCREEN).leaving.typed()
 
     # Messages of the queue
 

@@ -385,6 +385,7 @@ ELSEWHERE: dict[str, tuple[str, str]] = {
     "app.todos.edit": ("tests.tui.pages.test_todos_page", '"e"'),
     "app.todos.add": ("tests.tui.pages.test_todos_page", '"a"'),
     "app.todos.drop": ("tests.tui.pages.test_todos_page", '"d"'),
+    "app.todos.clear": ("tests.tui.pages.test_todos_page", '"c"'),
     "app.plan.accept": ("tests.tui.pages.test_plans_page", '"enter"'),
     "app.plan.edit": ("tests.tui.pages.test_plans_page", '"e"'),
     "app.plan.remark": ("tests.tui.pages.test_plans_page", '"r"'),

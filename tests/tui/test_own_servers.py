@@ -115,9 +115,15 @@ def test_models_json_is_read_again_when_it_changes(
     file.write_text('{"providers": {"shed": ')
     shown.press("/reload\r")
     shown.until("models.json, line 1")
+    shown.press("/model shed/k")
+    shown.until("shed/ketch")
+    shown.press("\r")  # the name is unique: one key runs the command
+    shown.until("Model: shed/ketch")
+    shown.press("/model ketch and more\r")
+    shown.until("No model is called 'ketch and more'")
     shown.press("and again\r")
     shown.until(lambda: shown.screen.count("Aye.") == 2)
-    assert [one["model"] for one in server.requests] == ["lugger", "lugger"]
+    assert [one["model"] for one in server.requests] == ["lugger", "ketch"]
 
 
 @pytest.mark.parametrize(

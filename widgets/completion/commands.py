@@ -61,8 +61,15 @@ class CommandCompletions:
         if inspect.isawaitable(found):
             found = await found
         matching = [item for item, _ in rank(argument, list(found), lambda item: item.label or item.text)]
-        is_complete = [item.text for item in matching] == [argument.strip()]
-        return [] if is_complete else matching  # nothing is left to choose, so Enter sends
+        if [item.text for item in matching] == [argument.strip()]:
+            return []  # nothing is left to choose, so Enter sends
+        if not argument.strip():
+            return matching
+        meant = [item for item in matching if argument.strip() in (item.text, item.text.rpartition("/")[2])]
+        if len(meant or matching) == 1:  # the whole command is known
+            [only] = meant or matching
+            return [only, *(item for item in matching if item is not only)]
+        return [msgspec.structs.replace(item, sends=False) for item in matching]
 
 
 def _description_matches(command: CommandRow, word: str) -> bool:

@@ -28,6 +28,8 @@ _ON_THE_PAGE: tuple[KeyPlace, ...] = (
 )
 _EXTENSIONS = "Extensions"
 _NOT_OFFERED = {"app.interrupt", "app.clear", "app.palette", "tui.editor.closeCompletion", "transcript.leave"}
+_AT_THE_END = ("app.suspend", "app.exit")
+"""Actions that leave the page; the first row of the palette must never be one of them."""
 
 
 class ActionTable:
@@ -104,7 +106,8 @@ class ActionTable:
         commands = [
             ActionRow(id=f"/{name}", title=f"/{name}", detail=text) for name, text in self.command_names()
         ]
-        return [*actions, *commands, *others]
+        leaving = [row for row in actions if row.id in _AT_THE_END]
+        return [*(row for row in actions if row.id not in _AT_THE_END), *commands, *others, *leaving]
 
     def told(self, binding: Binding) -> str:
         """Returns the description of a binding's action."""

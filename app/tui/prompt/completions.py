@@ -116,10 +116,12 @@ def arguments_of(
     def model(typed: str) -> list[Suggestion]:
         session.models.reread()
         found = session.models.choice.available()[:_MODELS_SHOWN]
-        return [Suggestion(text=one.key, detail=one.name, kind="argument") for one in found]
+        return [
+            Suggestion(text=one.key, detail=one.name, kind="argument", sends=bool(typed)) for one in found
+        ]
 
     def one_of(names: Callable[[], Sequence[str]]) -> Arguments:
-        return lambda typed: [Suggestion(text=name, kind="argument") for name in names()]
+        return lambda typed: [Suggestion(text=name, kind="argument", sends=bool(typed)) for name in names()]
 
     providers = one_of(lambda: models.catalogue.providers)
     return {

@@ -71,6 +71,20 @@ async def test_escape_stops_the_run_and_gives_back_what_waits(working: ScriptedS
         assert desk.editor.text == "and this" and working.session.state.waiting_count == 0
 
 
+async def test_ctrl_c_forgets_an_earlier_press_once_something_is_typed(tmp_path: Path) -> None:
+    async with at_the_desk(ScriptedSession(tmp_path)) as desk:
+        desk.clear()
+        desk.editor.set_text("a thought")
+        desk.keys.typed()
+        desk.clear()
+        assert desk.editor.text == "" and [draft.text for draft in desk.remembered] == ["a thought"]
+        desk.person.clock.now += DOUBLE_PRESS_SECONDS
+        desk.clear()
+        assert "left" not in desk.done
+        desk.clear()
+        assert desk.done[-1] == "left"
+
+
 async def test_escape_gives_up_a_retry_that_waits(tmp_path: Path) -> None:
     harness = ScriptedSession(tmp_path, fail("overloaded"), retry=HOUR)
     await harness.session.prompt("go")

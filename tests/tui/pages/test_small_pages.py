@@ -90,7 +90,7 @@ class Keys:
             PAGE_KEYS, lambda: [("tides", "the tides of today")], lambda: SCREENS, {"tides": "[day]"}
         )
         self.page = KeysPage(
-            self.table, person.ask, person.write, file=file, read_again=self._read, do=self._do
+            self.table, person.ask, person.write, file=file, read_again=self._read, do=self._do, recent=[]
         )
 
     def _read(self) -> None:
@@ -112,12 +112,21 @@ async def test_an_action_gets_another_key_and_its_default_back(tmp_path: Path) -
         assert '"app.model.select": "f9"' in keys.file.read_text()
 
 
+async def test_enter_in_a_palette_just_opened_does_not_leave(tmp_path: Path) -> None:
+    async with at_the_keyboard() as person:
+        keys = Keys(tmp_path / "keybindings.json", person)
+        async with person.asked(keys.page.palette()):
+            await person.press("enter")
+        assert keys.done != ["app.exit"] and keys.done != ["app.suspend"]
+
+
 async def test_the_palette_does_an_action_or_begins_a_command(tmp_path: Path) -> None:
     async with at_the_keyboard() as person:
         keys = Keys(tmp_path / "keybindings.json", person)
         async with person.asked(keys.page.palette()):
             await person.press(*"Begin a new session", "enter")
         async with person.asked(keys.page.palette()):
+            assert "› Begin a new session" in person.sees  # the last used one comes first
             await person.press(*"tides", "enter")
         async with person.asked(keys.page.commands()):
             assert "/tides" in person.sees and "[day]" in person.sees

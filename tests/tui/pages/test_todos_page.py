@@ -44,6 +44,14 @@ async def test_states_texts_and_items_are_changed_and_count_at_enter(tmp_path: P
     }
 
 
+async def test_one_key_clears_the_list(tmp_path: Path) -> None:
+    harness = await playing(tmp_path)
+    async with at_the_keyboard() as person, person.asked(page_of(harness, person).open()):
+        assert "clear all" in person.sees
+        await person.press("c")
+    assert harness.session.todos.phases == ()
+
+
 async def test_escape_leaves_the_list_as_it_was(tmp_path: Path) -> None:
     harness = await playing(tmp_path)
     before = harness.session.todos.phases

@@ -36,7 +36,13 @@ class KeysFeature(Feature["KeysPage"]):
 
         own = screen.user_keys
         return KeysPage(
-            screen.action_table, screen.ask, screen.write, file=own.file, read_again=own.read, do=screen.do
+            screen.action_table,
+            screen.ask,
+            screen.write,
+            file=own.file,
+            read_again=own.read,
+            do=screen.do,
+            recent=[],
         )
 
 

@@ -29,6 +29,8 @@ class KeysPage(msgspec.Struct, frozen=True):
     """Reads the file and applies its keys."""
     do: Callable[[str], Awaitable[None]]
     """Runs an action by its id."""
+    recent: list[str]
+    """The ids chosen in the palette, latest first."""
 
     async def open(self) -> None:
         """Lists the keys; Enter on an action asks for a new key, until the list is closed."""
@@ -73,10 +75,13 @@ class KeysPage(msgspec.Struct, frozen=True):
             self.write(picked.row.id, focus=True)
 
     async def palette(self) -> None:
-        """Lists all actions and commands by name; Enter runs the chosen one."""
-        picked: Picked | None = await self.ask(palette_screen(self.table.palette_rows()))
+        """Lists all actions and commands by name, the last used first; Enter runs the chosen one."""
+        rows = self.table.palette_rows()
+        rows.sort(key=lambda row: self.recent.index(row.id) if row.id in self.recent else len(self.recent))
+        picked: Picked | None = await self.ask(palette_screen(rows))
         if picked is None:
             return
+        self.recent[:] = [picked.row.id, *(one for one in self.recent if one != picked.row.id)]
         if picked.row.id.startswith("/"):
             self.write(f"{picked.row.id} ", focus=True)
         else:

@@ -5,6 +5,7 @@ import msgspec
 from app.engine.session import Session
 from app.tui.page_protocols import Copy, KeyLabel
 from app.tui.transcript.presenter import Presenter
+from tools.amounts import pluralized
 from widgets.transcript.expansion import Extent, extent_of
 from widgets.transcript.view import Transcript
 
@@ -31,7 +32,7 @@ class RunKeys(msgspec.Struct, frozen=True):
         if message is None or not message.text:
             self.presenter.note("There is no answer to copy yet.")
             return
-        self.copy(message.text, "answer")
+        self.copy(message.text, f"answer, {pluralized(message.text.count(chr(10)) + 1, 'line')}")
 
     async def retry(self) -> None:
         """Repeats the request after a failed or stopped answer, which is removed from the context."""

@@ -79,6 +79,11 @@ class StopOrLeave(msgspec.Struct):
             self.remember(self.editor.model.draft())
             self.editor.clear()
 
+    def typed(self) -> None:
+        """Forgets an earlier press once the user writes something: the next one only clears it."""
+        if not self.editor.model.is_blank:
+            self._leaves_until = -math.inf
+
     def leave(self) -> None:
         if self.editor.model.is_blank:
             self.end()

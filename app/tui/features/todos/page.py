@@ -22,7 +22,7 @@ from app.values.todos import Phases, TodoItem, TodoStatus, count_closed, items_o
 from widgets.lists.rows import ListRow
 from widgets.screens.block import BlockView
 from widgets.screens.dialogs import InputScreen, TextScreen
-from widgets.screens.picker import PickerAction, PickerScreen, bindings_of
+from widgets.screens.picker import Picked, PickerAction, PickerScreen, bindings_of
 from widgets.screens.screen_parts import KeyHint, KeyHints, RuleTitle
 from widgets.status.input_guard import InputGuard
 from widgets.textual_internals import SheetScreen
@@ -39,6 +39,7 @@ class TodosScreen(PickerScreen):
         PickerAction(id="app.todos.edit", keys="e", label="edit", closes=False, importance=6),
         PickerAction(id="app.todos.add", keys="a", label="add", closes=False, needs_row=False, importance=7),
         PickerAction(id="app.todos.drop", keys="d", label="drop", closes=False, importance=5),
+        PickerAction(id="app.todos.clear", keys="c", label="clear all", importance=4),
     )
     BINDINGS: ClassVar[list[BindingType]] = bindings_of(ACTIONS)
 
@@ -81,7 +82,9 @@ class TodosPage:
     async def open(self) -> None:
         before = self._draft = self._session.todos.phases
         screen = TodosScreen(_rows(before), _counted(before))
-        picked = await self._ask(screen, on_request=self._requested)
+        picked: Picked | None = await self._ask(screen, on_request=self._requested)
+        if picked is not None and picked.action == "app.todos.clear":
+            self._draft = ()
         if picked is None or self._draft == before:
             return
         if self._session.todos.phases != before:

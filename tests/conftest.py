@@ -48,7 +48,7 @@ _FOREIGN = {
 }
 _KEPT = {snapshots.RUN_ID, snapshots.PLUGIN_FOLDER}
 _FIXED = {
-    # Some tests start bayou in a process of its own; a checkout need not be installed for that.
+    # Some tests start bayou in a separate process, which works without an installation.
     "PYTHONPATH": os.pathsep.join((str(ROOT), str(ROOT / "app" / "package"))),
     "TZ": "UTC",
     "LC_ALL": "C.UTF-8",
@@ -73,7 +73,7 @@ def _homes(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def own_home(_homes: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """An empty home of its own for each test, and nothing of the person's: no settings, keys, colours, time zone."""
+    """Gives each test an empty home without the user's settings, keys, colours and time zone."""
     home = _move_into(_homes, monkeypatch)
     monkeypatch.setattr("textual.constants.TEXTUAL_ANIMATIONS", "none")
     monkeypatch.setattr("sys.path", list(sys.path))  # an installed extension's folder goes with its test

@@ -49,7 +49,7 @@ CALLS = {KeyHint.__name__: "hints", "notify": "messages", "warn": "messages"} | 
         command_findings.network,
     )
 }
-"""The kind of a literal by the function that it is handed to, whatever the folder."""
+"""The kind of a literal by the function that it is passed to, in any folder."""
 FOLDERS = {
     "app/permits": "reasons",
     "app/tui": "messages",

@@ -25,7 +25,7 @@ from tests.acp.test_capabilities import MODEL, PHASES, PIXEL, calls
 
 
 class Editor:
-    """Allows what is asked, fills in what is asked, and keeps what it is told."""
+    """Allows every request, fills in every form, and keeps every update."""
 
     def __init__(self) -> None:
         self.updates: list[Any] = []

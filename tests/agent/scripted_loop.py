@@ -1,4 +1,4 @@
-"""A stage for the loop: a scripted model, tools of a few lines, and everything that happened as a list."""
+"""The agent loop with a scripted model and small tools; events are collected in a list."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
@@ -34,7 +34,7 @@ class ScriptedLoop:
         will_retry: Callable[[Any], bool] = lambda message: False,
         **hooks: Any,
     ) -> None:
-        """`hooks`: answers by the names of `LoopHooks`' questions."""
+        """`hooks`: answers by the names of the methods of `LoopHooks`."""
         self.script = Scripted(answers)
         self.registry = Registry()
         self.registry.register("scripted", self.script.adapter, owner="test")
@@ -121,7 +121,7 @@ def echo(name: str = "echo", **fields: Any) -> Tool:
 
 
 class BlockingTool:
-    """A tool that waits until the test lets it go on."""
+    """A tool that blocks until the test releases it."""
 
     def __init__(self, name: str, **fields: Any) -> None:
         self.started = asyncio.Event()

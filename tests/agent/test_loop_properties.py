@@ -1,4 +1,4 @@
-"""Whatever the model, the tools and the person do, in whatever order: the loop keeps its promises."""
+"""Model, tools and user act in random order: the loop keeps its invariants."""
 
 import asyncio
 import random

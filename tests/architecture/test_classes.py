@@ -9,7 +9,7 @@ from typing import NamedTuple
 from tests.architecture.sources import SHIPPED, classes, files, name, nodes, tree
 
 MADE_BY_A_PROGRAM = {"app.package.bayou.client_commands.ClientCommands"}
-"""It stands apart from the class that inherits it because nobody edits it."""
+"""It is separate from the class that inherits it because it is generated."""
 
 
 FORWARDED = 3
@@ -71,7 +71,7 @@ def bases(key: str) -> list[str]:
 
 @cache
 def made() -> frozenset[str]:
-    """Classes of which there are instances: called, or handed to somebody who does."""
+    """Classes that are instantiated: called, or passed as an argument."""
     found: set[str] = set()
     for path in files(*SHIPPED):
         names = _names(path)
@@ -100,7 +100,7 @@ def test_no_class_is_only_the_base_of_one_other():
         for base, below in children.items()
         if len(below) == 1 and base not in made() | MADE_BY_A_PROGRAM
     }
-    assert only == {}, "Nobody makes it and one class inherits it: let that class hold what it needs."
+    assert only == {}, "It is never instantiated and one class inherits it: move its members there."
 
 
 def _public_methods(node: ast.ClassDef) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:

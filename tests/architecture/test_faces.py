@@ -7,7 +7,7 @@ from tests.architecture.sources import ROOT, files, name, nodes
 
 FULL_SCREEN = files("app/tui")
 MADE_BY_THE_APPLICATION = {"app.py", "run.py", "feature_services.py", "startup.py"}
-"""Where it is put together; nobody else may know it."""
+"""The module that builds it; no other may import it."""
 
 NO_PAGES = {
     "approvals.py",
@@ -100,4 +100,4 @@ def test_pages_are_tested_without_the_application():
         for path in files("app/tui/features")
         if path.name not in NO_PAGES | PARTS_OF_PAGES and not name(path).startswith(SCREEN_ITSELF)
     }
-    assert pages - tested == set(), "A page without a test of its own."
+    assert pages - tested == set(), "A page without a separate test."

@@ -1,4 +1,4 @@
-"""Runs a program as an ordinary user, whoever runs the tests.
+"""Runs a program as an ordinary user, also when root runs the tests.
 
 `python tests/box/ordinary.py PROGRAM…`: run by root it becomes another user first, in mounts of its own in which that
 user can enter the folders that Python and this checkout lie in.

@@ -1,4 +1,4 @@
-"""Repositories that lie where the search for them stops: git goes into those of its index, and the limit is told."""
+"""Repositories beyond the search limit: git enters those in its index, and the limit is reported."""
 
 import asyncio
 import subprocess

@@ -1,4 +1,4 @@
-"""What git would run later is held from before the command on, whatever the command does to git's folder."""
+"""Files that git runs later stay unchanged, even if a command replaces git's folder."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Leaving the sandbox is a question in every mode, with a reason; what it refused is told, with narrow places."""
+"""Leaving the sandbox is asked about in every mode, with a reason; refusals are reported with narrow places."""
 
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from tests.box.conftest import skip_below
 from tests.permits.test_gate import gated_session, questions_asked, results
 
 WRITES = "python3 -c \"import os; open(os.path.expanduser('~/notes/b.txt'), 'w')\""
-"""Which nobody can tell before it runs."""
+"""A command whose effects are unknown before it runs."""
 
 
 def boxed_session(folder: Path, monkeypatch: pytest.MonkeyPatch, *responses: Any, **more: Any) -> Any:

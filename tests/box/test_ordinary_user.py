@@ -1,4 +1,4 @@
-"""The sandbox of somebody who is not root: the whole program, which forbids looking into it."""
+"""The sandbox of an ordinary user: the whole program, whose memory cannot be inspected."""
 
 import subprocess
 import sys

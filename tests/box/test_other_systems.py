@@ -1,4 +1,4 @@
-"""Where the system looks different: an overlay, a hidden /proc, a keeper that somebody killed."""
+"""The sandbox on unusual systems: an overlay, a hidden /proc, a killed keeper."""
 
 import asyncio
 import json
@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def elsewhere_in(place: Path, *mounts: str, flags: str = "-m") -> dict[str, Any]:
-    """What a command in a box comes to behind these mounts, in a namespace of users and mounts of its own."""
+    """Returns the result of a sandboxed command behind these mounts, in separate user and mount namespaces."""
     python = f"{sys.executable} -m tests.box.tried"
     told = [str(place / "home"), str(place / "home" / "project"), str(place / "temporary")]
     script = " && ".join([*mounts, f'exec {python} "$@"'])

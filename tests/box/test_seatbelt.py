@@ -1,4 +1,4 @@
-"""The box as a text for macOS: that it says the same. Nobody runs it here."""
+"""The sandbox profile for macOS matches the policy. It is not executed here."""
 
 from tools.box.plan import Abilities, confinement_plan
 from tools.box.policy import Box

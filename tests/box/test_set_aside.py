@@ -15,7 +15,7 @@ from tests.permits.test_gate import gated_session, questions_asked, results
 
 
 def made_by(path: str) -> str:
-    """A command of which nobody can tell before what it makes."""
+    """A command whose created files are unknown before it runs."""
     made = f"import pathlib; p = pathlib.Path('{path}')"
     return f"python3 -c \"{made}; p.parent.mkdir(parents=True, exist_ok=True); p.write_text('x')\""
 

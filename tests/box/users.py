@@ -1,4 +1,4 @@
-"""`bayou sandbox try` as the superuser and as an ordinary user: the whole program, in a home of its own."""
+"""`bayou sandbox try` as the superuser and as an ordinary user: the whole program, in a separate home."""
 
 import os
 import subprocess

@@ -13,7 +13,7 @@ def test_the_page_is_up_to_date() -> None:
 
 
 def test_every_flag_is_an_option_that_is_used() -> None:
-    """A field of the options that nobody reads is a promise that nobody keeps."""
+    """Every field of the options is read, so that no option is without effect."""
     app = Path(__file__).resolve().parents[2] / "app"
     code = "".join(path.read_text() for path in app.rglob("*.py"))
     fields = {"continue_" if flag.field == "continue" else flag.field for flag in FLAGS}

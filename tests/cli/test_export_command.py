@@ -1,4 +1,4 @@
-"""`bayou export` in a process of its own: what each form has of each kind of entry."""
+"""`bayou export` in a separate process: the entries in each format."""
 
 import re
 import subprocess

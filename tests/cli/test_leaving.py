@@ -15,7 +15,7 @@ from bayou.client import RpcClient
 
 AT_ONCE = ("-m", "app")
 SLOWLY = ("-c", "import sys; from app.cli.main import main; sys.exit(main(sys.argv[1:]))")
-"""Arguments that are given and not taken from the process: it belongs to somebody else, who goes on."""
+"""Arguments given by a caller in the same process, which continues afterwards."""
 
 ENDS = """
 import atexit, gc, sys, threading, time

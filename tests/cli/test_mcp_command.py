@@ -226,7 +226,7 @@ async def test_a_sign_in_from_the_command_line_counts_in_a_session_that_is_open(
 
 
 def test_nothing_that_goes_wrong_is_an_internal_error(paths: Paths):
-    """What a person is told is one family at the command line's boundary."""
+    """All user errors have one base class at the command line's boundary."""
     run(["add", "gone", "--url", "http://127.0.0.1:9/mcp"])
     for words in (
         ["disable", "nobody"],

@@ -1,4 +1,4 @@
-"""`bayou secrets` in a process of its own."""
+"""`bayou secrets` in a separate process."""
 
 import json
 import subprocess

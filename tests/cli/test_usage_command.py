@@ -1,4 +1,4 @@
-"""`bayou usage` in a process of its own."""
+"""`bayou usage` in a separate process."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""A session as a face puts it together, from files in a folder: settings, context files, skills, extensions."""
+"""A session assembled from files in a folder: settings, context files, skills, extensions."""
 
 import json
 import shutil
@@ -39,7 +39,7 @@ def files_in(entries: Sequence[Entry], carried: Any = None) -> FileLists:
 
 
 class ProjectSession:
-    """One session in `home/project`, and what the model was asked with."""
+    """A session in `home/project`, with the requests to its model."""
 
     def __init__(self, home: Path, responses: Iterable[Response] = (), *, window: int = 200_000) -> None:
         self.home = home

@@ -1,4 +1,4 @@
-"""Whatever happened in a session before: a compaction changes what it summarises, and nothing else.
+"""After any history of a session, a compaction changes only the part that it summarises.
 
 The histories are real session logs with branches, labels, edits of the context, changes of model, failed attempts,
 other people's commands and earlier compactions, and the compactions are those of a real session.
@@ -70,7 +70,7 @@ class History(msgspec.Struct, kw_only=True):
             calls = [self.call() for _ in range(draw(st.integers(0, 3)))]
             self.say(AssistantMessage(content=(Text(text=draw(texts)), *calls)))
             for call in draw(st.permutations(calls)):
-                if draw(st.integers(0, 5)) == 0:  # somebody speaks while the tools run
+                if draw(st.integers(0, 5)) == 0:  # a user message arrives while the tools run
                     self.note()
                 content = (Text(text="r" * draw(st.integers(0, 600))),)
                 self.say(ToolResultMessage(tool_call_id=call.id, tool_name=call.name, content=content))

@@ -95,7 +95,7 @@ async def test_it_stays_through_five_compactions_and_a_resume(tmp_path: Path) ->
 
 
 async def test_the_prompt_of_a_resumed_session_is_that_of_the_place_where_it_was_left(tmp_path: Path) -> None:
-    """Whatever is said before anybody asks for it: the provider knows that prompt already."""
+    """The prompt stays the same, because the provider has it already."""
     on = await scene(tmp_path).open()
     for text in ("/skill:changelog for 1.2", "go on"):
         await on.prompt(text)

@@ -248,7 +248,7 @@ async def test_what_the_cheaper_model_cannot_read_the_sessions_own_summarises(tm
 
 
 def cheap_model(harness: ScriptedSession, *responses: ScriptedAnswer, window: int = 9_000) -> Scripted:
-    """Another script behind an API and a provider of its own, which the settings name for summaries."""
+    """Registers another script as a separate provider, which the settings name for summaries."""
     script = Scripted(responses)
     harness.registry.register("cheap", script.adapter, owner="cheap")
     entry = {

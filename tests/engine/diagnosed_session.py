@@ -1,4 +1,4 @@
-"""A session whose files are looked at by a small program of the test, and what came of that."""
+"""A session with a small linter of the test, and its reports."""
 
 import sys
 from pathlib import Path
@@ -22,7 +22,7 @@ for name in sys.argv[1:]:
             print(f"{name}:{number}:{line.index('BAD') + 1}: error: {line.strip()}")
 sys.exit(1)
 """
-"""Says something of each line with BAD in it."""
+"""A linter that reports each line with BAD in it."""
 
 
 async def yes() -> bool:

@@ -1,4 +1,4 @@
-"""A whole session over a scripted model: real log, real tools where wanted, every event noted."""
+"""A whole session with a scripted model: a real log, optional real tools, all events collected."""
 
 import asyncio
 from collections.abc import Callable, Iterable
@@ -32,7 +32,7 @@ from tools.workspace import Workspace
 
 
 class ScriptedSession:
-    """One session and what happened in it."""
+    """A session with its events."""
 
     def __init__(
         self,
@@ -91,7 +91,7 @@ class ScriptedSession:
         self.session.subscribe(self.events.append)
 
     async def prompt(self, text: str) -> list[str]:
-        """Sends a prompt, waits until all has settled, returns the kinds of events that came of it."""
+        """Sends a prompt, waits until the session is idle, and returns the kinds of its events."""
         start = len(self.events)
         await self.session.prompt(text)
         await self.session.wait_until_idle()
@@ -101,7 +101,7 @@ class ScriptedSession:
         return [event for event in self.events if isinstance(event, kind)]
 
     async def until(self, condition: Callable[[], bool]) -> None:
-        """Waits for something that an event brings about."""
+        """Waits, event by event, until the condition holds."""
         changed = asyncio.Event()
         leave = self.session.subscribe(lambda event: changed.set())
         try:
@@ -113,7 +113,7 @@ class ScriptedSession:
             leave()
 
     def lines(self) -> list[dict[str, Any]]:
-        """What is on disk."""
+        """Returns the lines of the session file."""
         from app.values.codec import decode_json
 
         assert self.session.log.path is not None

@@ -295,7 +295,7 @@ async def test_a_background_result_is_pending_until_headers_answer_a_request_wit
     assert harness.events.index(promoted[0]) < harness.events.index(harness.all(ToolExecutionEnd)[0])
     assert "Background job job1 started" in plain(harness.all(ToolExecutionEnd)[0].message)
 
-    (tmp_path / "gate").write_text("built 42 files\n")  # nobody asks: the end wakes the agent by itself
+    (tmp_path / "gate").write_text("built 42 files\n")  # the end of the job wakes the agent
     async with asyncio.timeout(20):
         await asked_again.wait()
     message = next(m for m in harness.session.messages if isinstance(m, CustomMessage))

@@ -163,7 +163,7 @@ async def test_what_an_abort_left_unlooked_at_is_looked_at_with_the_next_change(
     await harness.session.abort()
     await harness.prompt("hello")
     assert diagnostic_texts(harness) == [] and harness.all(DiagnosticsStart) == [], (
-        "nobody is kept waiting for what is no change"
+        "unchanged files cause no wait"
     )
     await harness.prompt("go on")
     assert "a.txt:1:1: error: BAD" in diagnostic_texts(harness)[0]

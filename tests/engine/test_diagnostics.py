@@ -235,7 +235,7 @@ async def test_what_commands_changed_is_compared_with_what_undo_kept(tmp_path: P
 
 
 async def test_a_program_for_the_whole_folder_finds_what_broke_elsewhere(tmp_path: Path):
-    """A type checker: what `user.txt` calls is gone from `made.txt`, and of that nobody knew before."""
+    """A type checker reports that `user.txt` calls a name that was removed from `made.txt`."""
     (tmp_path / "whole.py").write_text(
         "from pathlib import Path\n"
         "made = Path('made.txt').read_text()\n"

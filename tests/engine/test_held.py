@@ -1,4 +1,4 @@
-"""What a request says is held, and worked out anew when somebody says that it is otherwise, and no more often."""
+"""The head of a request is cached and recomputed only after a reported change."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path

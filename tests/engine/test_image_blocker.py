@@ -1,4 +1,4 @@
-"""`images.blockImages`: no image is sent, whoever brought it: the person, a tool, an extension, an older session."""
+"""`images.blockImages`: no image is sent, from the user, a tool, an extension or an older session."""
 
 from pathlib import Path
 from typing import Any

@@ -173,7 +173,7 @@ async def test_a_job_that_the_person_ends_is_answered_at_once_and_told_with_the_
     async with asyncio.timeout(3):
         await harness.session.jobs.wait("job1")
     await harness.until(lambda: bool(background_messages(harness)))
-    assert len(harness.all(AgentSettled)) == 1, "nobody was woken"
+    assert len(harness.all(AgentSettled)) == 1, "the agent was not woken"
     await harness.prompt("and?")
     assert "has ended: killed" in plain(harness.script.contexts[-1].messages[-2])
 
@@ -234,7 +234,7 @@ async def test_jobs_end_with_their_session_unless_they_are_pinned(tmp_path: Path
 
 
 async def test_a_session_that_is_left_waits_for_nobody_who_would_be_told_of_a_job(tmp_path: Path) -> None:
-    """Whoever ends the loop cancels what follows a job once, and a job's own end takes that for its own no more."""
+    """The end of the loop cancels the task behind a job once, and the job does not take that for its own end."""
     slow = Slow()
     harness = ScriptedSession(tmp_path, call("slow"), say("it goes on"), tools=[slow.tool])
     await harness.prompt("go")

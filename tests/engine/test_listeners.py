@@ -1,4 +1,4 @@
-"""Listeners: each is told everything, in order, and none can harm the others or the run."""
+"""Listeners get all events in order; a failing one affects neither the others nor the run."""
 
 import asyncio
 from collections.abc import Callable
@@ -175,7 +175,7 @@ async def test_a_listener_that_never_returns_holds_up_nobody_and_is_given_up_whe
     assert len(told) == 1
     assert len(notices(harness.events)) == 1
     assert "10 unprocessed events" in notices(harness.events)[0]
-    await harness.session.events.drain()  # nobody waits for one that was given up
+    await harness.session.events.drain()  # an abandoned listener is not waited for
 
 
 async def test_a_listener_that_never_returns_does_not_keep_the_session_open(

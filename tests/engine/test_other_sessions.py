@@ -1,4 +1,4 @@
-"""Going on with other session files, as programs and extensions ask for it: what is not as it should be is told."""
+"""Programs and extensions open other session files; problems of the files are reported."""
 
 from pathlib import Path
 
@@ -30,7 +30,7 @@ async def test_a_session_whose_folder_is_gone_is_refused_with_the_remedies(tmp_p
     with pytest.raises(SessionError, match="--fork"):
         await switch_session(harness.session, str(path))
     assert harness.session.log is before
-    SessionLog.open(path).close()  # nobody holds it
+    SessionLog.open(path).close()  # it is not locked
 
 
 async def test_a_locked_session_is_refused_and_one_stays(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """Plan mode against a model that tries every tool, forty commands that write, and calls within calls.
 
-Whatever is asked is answered with a yes, as by somebody who does not look. A tool that is new fails here until
+Every question is answered with yes, as by an inattentive user. A tool that is new fails here until
 `TRIES` says how it could change something.
 """
 

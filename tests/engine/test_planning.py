@@ -1,4 +1,4 @@
-"""Plan mode: nothing changes, by whatever call; a plan ends it, when somebody says so."""
+"""Plan mode: no call changes anything; an accepted plan ends it."""
 
 import asyncio
 from pathlib import Path

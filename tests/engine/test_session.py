@@ -1,4 +1,4 @@
-"""The session: what it promises to whoever drives it."""
+"""The session's contract with its interfaces."""
 
 import asyncio
 from pathlib import Path

@@ -99,7 +99,7 @@ class SessionMachine(RuleBasedStateMachine):
         self.harness = self.do(self._begun())
 
     def do(self, work: Any) -> Any:
-        """Runs `work` and whatever it brings about, until all that is left waits for another step."""
+        """Runs `work` and its consequences until everything waits for another step."""
 
         async def settled() -> Any:
             result = await work

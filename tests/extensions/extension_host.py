@@ -1,4 +1,4 @@
-"""A real session over a scripted model with a face behind which a person sits, for tests of extensions."""
+"""A session with a scripted model and a user interface that answers, for tests of extensions."""
 
 import asyncio
 from collections.abc import Callable, Sequence

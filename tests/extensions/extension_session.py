@@ -19,7 +19,7 @@ from tools.registry import builtin_tools
 
 
 class ExtensionSession:
-    """A session with extensions, and what the model was asked with."""
+    """A session with extensions, and the requests to its model."""
 
     def __init__(self, folder: Path, *responses: Any) -> None:
         self.asked: list[Context] = []

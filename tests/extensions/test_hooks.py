@@ -181,12 +181,14 @@ async def test_a_gate_whose_check_fails_is_closed(load, bad):
     verdict = await ExtensionHooks(extensions).before_tool(CALL, {})
     assert verdict.is_blocked
     assert "mine could not check this" in verdict.reason
-    assert await ExtensionHooks(extensions).before_shell("ls", False) == ShellOverride()  # nobody asked there
+    assert (
+        await ExtensionHooks(extensions).before_shell("ls", False) == ShellOverride()
+    )  # no handler is registered there
 
 
 @pytest.mark.parametrize("bad", BAD)
 async def test_every_hook_survives_a_bad_handler(load, scene: ExtensionHost, bad):
-    """Raising, waiting for ever, blocking the loop: the others are asked all the same and it is told once."""
+    """Handlers that raise, hang or block the loop: the others run anyway, and the failure is reported once."""
     heard = []
 
     def mine(api: ExtensionApi):

@@ -1,4 +1,4 @@
-"""Extensions stage changes as tools do: what they gave is written exactly, once somebody says yes."""
+"""Extensions stage changes like tools: the exact content is written once it is accepted."""
 
 from pathlib import Path
 from typing import Any

@@ -175,7 +175,7 @@ def test_a_small_window_gets_a_small_map() -> None:
 
 
 def test_numbers_in_brackets_are_always_the_lines() -> None:
-    """Whoever reads the lines of a map back takes the last `[n]` of a label for its range."""
+    """Parsing a map's lines takes the last `[n]` of a label as its range."""
     made = map_text(b"int table[12];\nstruct s { char name[3-1]; };\n", "t.c")
     for line in render_map(made).text.splitlines()[4:-2]:
         assert len(RANGE.findall(line)) == 1

@@ -1,4 +1,4 @@
-"""Certificates as servers have them, good and bad: made by an authority of one's own."""
+"""Valid and invalid server certificates of a private authority."""
 
 import ssl
 import subprocess

@@ -1,4 +1,4 @@
-"""Repositories as somebody might leave them in a folder, made with the real git."""
+"""Hostile repositories, made with the real git."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""What the attacks share: a model that is a server of this machine, bayou as a process, a disk that can be filled."""
+"""Setups for hostile tests: a model on a local server, bayou as a process, a disk that can be filled."""
 
 import asyncio
 import json
@@ -79,7 +79,7 @@ async def run(*command: str, cwd: Path, timeout: float = 60, **options: Any) -> 
 
 
 class SmallDisk:
-    """A disk of its own, of a quarter of a megabyte."""
+    """A separate disk of a quarter of a megabyte."""
 
     def __init__(self, place: Path) -> None:
         self.place = place

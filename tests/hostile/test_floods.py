@@ -23,7 +23,7 @@ from tools.workspace import Workspace
 
 
 async def answer_to(command: str, folder: Path) -> str:
-    """Returns what the model is told of a command."""
+    """Returns the tool result of a command."""
     told: list[str] = []
 
     def end(received: Received) -> Reply:

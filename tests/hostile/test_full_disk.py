@@ -1,4 +1,4 @@
-"""The disk is full in the middle of an answer: the answer is not lost, the reason is told, and it goes on with room."""
+"""The disk is full in the middle of an answer: the answer survives, the reason is shown, work continues later."""
 
 import json
 import resource

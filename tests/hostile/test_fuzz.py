@@ -1,4 +1,4 @@
-"""Whatever bytes come: RPC lines, streams, sessions, settings, trust, git's configuration, arguments of tools, Markdown
+"""Random bytes in RPC lines, streams, sessions, settings, trust, git's configuration, arguments of tools, Markdown
 and terminal output.
 
 Kept seeds are tried always; with BAYOU_LONG=1 new ones are made up for BAYOU_FUZZ_SECONDS (20) a subject, from
@@ -114,7 +114,7 @@ def test_settings(tmp_path: Path, is_new: bool):
 
 @pytest.mark.parametrize("is_new", LANES)
 def test_trust_files(tmp_path: Path, is_new: bool):
-    """Nobody is trusted unless the file, read whole, says so of this folder; and no answer is lost by the next one."""
+    """A folder is trusted only if the complete file says so; later answers keep earlier ones."""
     paths = Paths.from_env({"HOME": str(tmp_path)}, tmp_path / "project")
     (paths.cwd / ".bayou").mkdir(parents=True)
     (paths.cwd / ".bayou" / "settings.json").write_text('{"shellPath": "/tmp/x"}')
@@ -142,7 +142,7 @@ def test_trust_files(tmp_path: Path, is_new: bool):
 
 
 def _said_of(data: bytes, *folders: Path) -> bool:
-    """Whether the file trusts the nearest of these folders that it speaks of, whatever it will bring along."""
+    """Whether the file trusts the nearest of these folders that it mentions, with all later contents."""
     try:
         table = parse_json(data.decode("utf-8-sig").replace("\r\n", "\n"))
     except (UnicodeDecodeError, JsonSyntaxError):

@@ -308,7 +308,7 @@ def test_options_files_of_ctags_do_not_count(folder: Path, monkeypatch: pytest.M
 async def test_options_files_of_the_search_do_not_count(
     folder: Path, monkeypatch: pytest.MonkeyPatch, put: Put
 ) -> None:
-    """Somebody's `RIPGREP_CONFIG_PATH` may name a file of whatever folder one is in."""
+    """The user's `RIPGREP_CONFIG_PATH` may be relative, and so name a file of the project."""
     put(folder / "boats.txt", "oars")
     put(folder / ".ripgreprc", "--no-such-option\n")
     monkeypatch.setenv("RIPGREP_CONFIG_PATH", ".ripgreprc")

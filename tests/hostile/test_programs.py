@@ -29,7 +29,7 @@ _ROW = re.compile(r"^\| `(?P<place>[\w/.]+:\w+)` \|", re.MULTILINE)
 
 def starts(node: ast.AST, *, is_given_commands: bool) -> bool:
     """By what it names, called here or handed on. `CommandLine` is what the session's processes are given to start, and
-    whoever makes a `git_command` starts it."""
+    the caller of `git_command` starts it."""
     match node:
         case ast.Attribute(value=ast.Name(id=module), attr=word) if module in _OF_MODULES:
             return _OF_MODULES[module].match(word) is not None

@@ -58,7 +58,7 @@ YES = ListRow(id="yes", title="Yes")
 
 
 async def test_typing_enter_and_numbers_never_say_yes() -> None:
-    """Whoever typed ahead, or answers as one always answers, has decided nothing."""
+    """Typing ahead and habitual answers decide nothing."""
     for keys in (["enter"], ["y"], ["y", "e", "s", "enter"], ["1"], ["t"], ["space"]):
         clock = Clock()
         app = Stage("it brings something", clock, YES)

@@ -17,7 +17,7 @@ from tools.kernel.settings import KernelSettings
 from tools.workspace import Workspace
 
 HOME = Path(pwd.getpwuid(os.getuid()).pw_dir)
-"""Where interpreters may lie, whatever HOME a test has."""
+"""Folders of interpreters, independent of a test's HOME."""
 CODE = """
 import asyncio, sys
 class Note:

@@ -30,7 +30,7 @@ class GuardedServer:
         self.requests: list[str] = []
         self.refreshes = 0
         self.presented: list[str] = []
-        """Refresh tokens, in the order in which somebody came with them."""
+        """The received refresh tokens, oldest first."""
         self.refused = threading.Semaphore(0)
         """Released for each request that was refused for its token."""
         self.at_token: Callable[[], object] = lambda: None

@@ -20,7 +20,7 @@ from tests.mcp.test_sign_in import Browser
 
 
 class Asked(Desk):
-    """With somebody who answers."""
+    """A session with a user who answers."""
 
     def open(self, asks: str = "program", *answers: Any) -> Any:
         can_ask = {"person": {"can_ask": True}, "program": {}}[asks]
@@ -107,7 +107,7 @@ async def test_a_sign_in_that_ends_in_the_middle_is_told_and_a_new_one_counts_at
 
 
 async def test_values_of_a_configuration_are_secrets_of_the_session(desk: Asked):
-    """Whatever brings one, the model, the file and the exports see its mark; what is no secret stays."""
+    """A secret from any source appears as its mark for the model, in the file and in exports; other text stays."""
     desk.configure(
         docs={"exposure": "direct", "env": {"API_TOKEN": "hunter2-hunter2-x", "LEVEL": "information"}}
     )

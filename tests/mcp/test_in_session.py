@@ -26,7 +26,7 @@ from tools.results import text_result
 
 
 class Desk:
-    """A person's session with servers, and a model that does what it is told."""
+    """A user's session with servers and a scripted model."""
 
     def __init__(self, paths: Paths, **options: Any) -> None:
         self.paths = paths
@@ -270,7 +270,7 @@ async def test_plan_mode_reads_resources_of_trusted_servers_alone(desk: Desk):
     session = desk.open()
     session.plan.switch(True)
     assert "note://1" in await desk.result("mcp_resource", server="docs")
-    assert session.mcp.server("docs").state == "known", "a list contacts nobody"
+    assert session.mcp.server("docs").state == "known", "a list contacts no server"
     refused = await desk.result("mcp_resource", server="docs", uri="note://1")
     assert "plan mode" in refused
     assert session.mcp.server("docs").state == "known"

@@ -24,7 +24,7 @@ async def desk(paths: Paths) -> AsyncIterator[Desk]:
 
 
 def servers(desk: Desk, value: str) -> None:
-    """One that tells its token to whoever listens, and one that does so and ends."""
+    """A server that prints its token, and one that does so and exits."""
     leaky = {"env": {"API_TOKEN": value}, "exposure": "direct"}
     desk.configure(docs={**leaky, "words": ["leaky"]}, broken={**leaky, "words": ["leaky", "exit-in-start"]})
 

@@ -126,7 +126,7 @@ async def test_it_is_met_called_and_read(place: Place):
 
 @every_kind
 async def test_one_that_was_started_anew_between_two_calls_is_met_anew(place: Place):
-    """The second call was not heard by anybody before that, so nobody has to look what became of it."""
+    """No server received the second call before, so its outcome is certain."""
     assert await place.echo("one") == "one"
     await place.served.kill()
     await place.served.start()

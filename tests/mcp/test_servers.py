@@ -27,7 +27,7 @@ FAULTY = str(Path(__file__).with_name("faulty.py"))
 
 
 class Place:
-    """Where servers of a test run: their ground, and what is told of them."""
+    """The environment of a test's servers, and the reports about them."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

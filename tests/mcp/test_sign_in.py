@@ -189,7 +189,7 @@ async def test_many_who_need_a_fresh_token_ask_for_one(server: GuardedServer, si
 
 
 async def test_a_call_that_is_given_up_loses_no_refresh_token(server: GuardedServer, sign_ins: TokenStore):
-    """The server has made a new one for it by then, and takes the old one from nobody any more."""
+    """The server has issued a new token by then and rejects the old one."""
     config = config_of(server)
     await sign_in_with_browser(config, sign_ins, Browser())
     server.valid.clear()

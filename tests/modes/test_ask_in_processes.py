@@ -1,4 +1,4 @@
-"""The tool `ask` in the real program: over RPC, and in a script, where nobody can answer."""
+"""The tool `ask` in the real program: over RPC, and in a script without a user."""
 
 import json
 from pathlib import Path

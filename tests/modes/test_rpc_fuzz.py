@@ -1,4 +1,4 @@
-"""Whatever is written to the process, it stays alive, answers each line exactly once, and keeps a valid session."""
+"""With random input the process stays alive, answers each line exactly once, and keeps a valid session."""
 
 import json
 import os
@@ -45,7 +45,7 @@ class Dialogue:
         return found + self._responses_until("fence")
 
     def answer_to(self, **command: Any) -> dict[str, Any]:
-        """The one response to a command with an id, whatever else is answered meanwhile."""
+        """Returns the response to a command with an id, skipping other responses."""
         self.write(json.dumps(command).encode())
         found: list[dict[str, Any]] = []
         while not found:
@@ -111,7 +111,7 @@ def dialogue(_folder: Path) -> Iterator[Dialogue]:
 
 
 INTERNAL = re.compile(r"\w+(Error|Exception): ")
-"""How a fault of bayou's own is told."""
+"""The text of an internal error."""
 SAFE = settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 TYPES = [command.name for command in reference.commands()]
 UNANSWERED = ("extension_ui_response", "host_tool_update", "host_tool_result")

@@ -1,4 +1,4 @@
-"""Staged changes that a program answers: each by its name, whatever the requests themselves are called."""
+"""A program answers staged changes by their ids, with any request ids."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The pipes themselves: nobody else's words, slow and vanished readers, huge lines, orderly ends."""
+"""The pipes of RPC: no foreign output, slow and vanished readers, huge lines, orderly ends."""
 
 import asyncio
 import json

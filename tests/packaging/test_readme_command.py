@@ -1,4 +1,4 @@
-"""The README's first command, as somebody types it in a fresh copy. (Its second one is what `.ci/run` begins with.)"""
+"""The README's first command, typed in a fresh checkout. (Its second one is what `.ci/run` begins with.)"""
 
 import shutil
 import subprocess

@@ -71,7 +71,7 @@ def installed(shared: Path, wheel: Path, outside: dict[str, str]) -> Path:
             )
             run(sys.executable, "-m", "venv", "--without-pip", home, cwd=shared, env=env)
             pip = (sys.executable, "-m", "pip", "--python", home / "bin" / "python")
-            # What nobody imports need not be compiled.
+            # Modules that are never imported need not be compiled.
             run(*pip, "install", "-q", "--no-compile", "-c", pins, wheel, cwd=shared, env=env)
     return home / "bin"
 

@@ -50,7 +50,7 @@ async def server(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Loopback]:
 
 
 def use(project: Path, address: str) -> None:
-    """The provider anthropic at this address, with a model of its own."""
+    """Configures the provider anthropic at this address, with a separate model."""
     file = Paths.from_env(os.environ, project).agent_dir / "models.json"
     file.parent.mkdir(parents=True, exist_ok=True)
     own = {"baseUrl": address, "models": [{"id": "claude-opus-4-1", "contextWindow": 200_000}]}

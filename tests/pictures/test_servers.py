@@ -81,7 +81,7 @@ async def test_servers(screen: Screen, photographs: Photographs, servers: None) 
 
 
 async def test_a_form(screen: Screen, photographs: Photographs) -> None:
-    """A server asks in the middle of a call; what is missing is told, and what was sent goes back to it."""
+    """A server asks in the middle of a call; missing fields are reported, and the answers go back to it."""
     _configure({"harbour": {**_program(screen), "args": ["serve.sh", "form"], "exposure": "direct"}})
     script = Scripted([call("mcp__harbour__ask"), say("The boat is booked.")])
     app = screen.app("--permissions", "full", theme=photographs.theme, script=script)

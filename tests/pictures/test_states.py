@@ -61,7 +61,7 @@ def png(width: int, height: int) -> bytes:
 
 
 async def test_a_map_beside_a_large_read(screen: Screen, photographs: Photographs) -> None:
-    """Closed, open in the transcript, and on a page of its own."""
+    """Closed, open in the transcript, and on a separate page."""
     rigging(screen)
     script = Scripted([call("read", path="boats/rigging.py"), say("Ropes, and how they are hauled.")])
     app = screen.app(theme=photographs.theme, script=script, has_extensions=True)

@@ -28,7 +28,7 @@ def load(folder: Path, **env: str) -> ModelCatalogue:
 
 
 class OnlyTheNamed(ModelCatalogue):
-    """Whoever asks for all models reads the lists of all providers."""
+    """Listing all models reads the lists of all providers."""
 
     def models(self):
         raise AssertionError("the lists of all providers were read")

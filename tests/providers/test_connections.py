@@ -1,4 +1,4 @@
-"""Connections of the shared client: every byte in its order, and an end that is told as what it is."""
+"""Connections of the shared client: all bytes in order, and the correct error at the end."""
 
 import asyncio
 import socket

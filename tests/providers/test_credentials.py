@@ -1,4 +1,4 @@
-"""Whose key is used, where it comes from, and that nobody else sees it."""
+"""Which key is used, where it comes from, and that it stays secret."""
 
 import asyncio
 import json

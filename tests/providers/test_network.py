@@ -30,7 +30,7 @@ class Proxy:
 
 @asynccontextmanager
 async def proxy_to(port: int) -> AsyncIterator[Proxy]:
-    """A proxy that takes whatever host it is asked for to be the server at `port`."""
+    """A proxy that connects every host to the server at `port`."""
     proxy = Proxy()
 
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -253,7 +253,7 @@ def test_importing_the_package_loads_no_client_and_no_sdk():
 async def _socks(
     reader: asyncio.StreamReader, writer: asyncio.StreamWriter, port: int, asked: list[str]
 ) -> None:
-    """SOCKS5 as far as a client needs it; whatever host is asked for is taken to be the one at `port`."""
+    """A minimal SOCKS5 server that connects every host to `port`."""
     _, count = await reader.readexactly(2)
     await reader.readexactly(count)
     writer.write(b"\x05\x00")

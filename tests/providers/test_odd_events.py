@@ -62,7 +62,7 @@ def odd_answers(api: str) -> Iterator[tuple[str, bytes]]:
 
 @pytest.mark.parametrize("api", [api for api in APIS if not api.startswith("bedrock")])
 async def test_any_value_may_be_another(api: str):
-    """Every answer has one end, in words of ours; the message, whatever is in it, comes back from a session file."""
+    """Every answer ends once, with bayou's text; the message survives a session file unchanged."""
     for told, body in odd_answers(api):
         async with asyncio.timeout(10):
             events = await read(api, body)

@@ -28,7 +28,7 @@ async def answered(*pieces: bytes, pause: bool = True) -> AssistantMessage:
             writer.write(piece)
             await writer.drain()
             if pause:
-                await asyncio.sleep(0)  # a packet of its own
+                await asyncio.sleep(0)  # a separate packet
 
     async with wire(talk) as server:
         return await ask(model_for(API, server.url))
@@ -75,7 +75,7 @@ async def test_a_header_that_drips_is_waited_for():
 
 
 async def test_a_connection_that_breaks_after_any_byte():
-    """Of the head every byte, of the body every thirteenth: each is a connection of its own."""
+    """Breaks at every byte of the head and every thirteenth of the body, each in a separate connection."""
     cuts = [*range(len(WHOLE) - len(BODY) + 1), *range(len(WHOLE) - len(BODY), len(WHOLE), 13)]
     for cut in cuts:
         message = await answered(WHOLE[:cut], pause=False)
@@ -135,7 +135,7 @@ async def test_a_kept_connection_that_the_server_has_closed_is_replaced():
 
 
 async def test_a_kept_connection_that_ends_with_the_next_request_is_replaced_once():
-    """The server's farewell and our request meet on the way: nobody has answered it, so it is sent again."""
+    """The server closes while the request is on its way: there was no answer, so it is sent again."""
 
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await server.request(reader)

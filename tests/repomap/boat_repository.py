@@ -1,4 +1,4 @@
-"""A small repository of boats, and how tests ask for what it shows."""
+"""A small repository about boats, and queries on its map."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What is told beside the first question, and when nothing is."""
+"""The hint for a first question, and when there is none."""
 
 from pathlib import Path
 

@@ -92,7 +92,7 @@ def test_a_branch_that_is_changed_during_a_build_is_the_one_that_is_shown(
     builder.wait(0.5)
     git("checkout", "-q", "two")
     assert builder.wait(60) and builder.report.problem == ""
-    # Whatever the builder met, what is shown is as the files are now.
+    # After any failure of the builder, results show the present files.
     for number in (0, 100, 248):
         assert repository.definitions(f"old{number}")[0] == []
     assert "many/file249.py" not in shown(repository, "old249")

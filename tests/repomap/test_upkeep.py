@@ -14,7 +14,7 @@ from tools.repomap.repository import MappedRepository
 
 @pytest.fixture
 def waited(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """How long somebody waited for a builder, each time."""
+    """The seconds of each wait for a builder."""
     found: list[float] = []
     monkeypatch.setattr(IndexBuilder, "wait", lambda builder, seconds: found.append(seconds))
     return found

@@ -74,7 +74,7 @@ class Layers(RuleBasedStateMachine):
         self.before = self.effective_settings.settings
 
     def _write(self, origin: str, text: str) -> None:
-        """With a time of its own, as a person's changes have."""
+        """Writes the file with a distinct modification time, like a user's change."""
         file = self.paths.project_settings_file if origin == "project" else self.paths.settings_file
         file.write_text(text)
         self.number += 1

@@ -126,7 +126,7 @@ def compare_texts(before: Mapping[str, str], after: Mapping[str, str], review: R
 
 
 def _is_same(change: Change) -> bool:
-    """Of what is no picture nobody knows what it would show."""
+    """The meaning of a file that is no picture is unknown."""
     return change.kind == "changed" and change.difference.is_none and not change.is_broken
 
 

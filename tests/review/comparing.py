@@ -85,7 +85,7 @@ def _moved(before: Drawing, after: Drawing) -> tuple[str, ...]:
 
 
 def likeness(difference: Difference) -> object:
-    """Equal for pictures that changed alike, in whatever size and theme."""
+    """Equal for pictures that changed alike, in any size and theme."""
     words = frozenset(_core(words) for words in difference.words)
     if words:
         return words

@@ -1,7 +1,7 @@
 """What the last run of the tests made that is not as stored: kept until it is taken or a later run says otherwise.
 
 `BUILD/pictures/RUN/…svg` are the pictures, each with a `.json` that says which test made it; `BUILD/pictures/last.json`
-names the run. Each run has a folder of its own, so that two at once do not mix, and the last one to end counts.
+names the run. Each run has a separate folder, so that two at once do not mix, and the last one to end counts.
 """
 
 import hashlib
@@ -17,7 +17,7 @@ from typing import NamedTuple
 from tests.review.sources import NotThere
 
 _KEPT_SECONDS = 24 * 3600
-"""A run's folder that nobody finished goes after that."""
+"""The age after which the folder of an unfinished run is deleted."""
 
 
 class Made(NamedTuple):

@@ -1,4 +1,4 @@
-"""A session with one of everything that an exported page shows, hostile text among it."""
+"""A session with every kind of content that an exported page shows, including hostile text."""
 
 from pathlib import Path
 

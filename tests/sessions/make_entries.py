@@ -1,4 +1,4 @@
-"""Short ways to make entries, for the tests of sessions."""
+"""Makes session entries for tests."""
 
 from app.values.content import Text, ToolCall
 from app.values.entries import MessageEntry

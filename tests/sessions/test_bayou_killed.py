@@ -61,7 +61,7 @@ def environment(home: Path) -> dict[str, str]:
 
 
 def work_until_killed(bayou: Bayou, chance: random.Random) -> list[dict[str, Any]]:
-    """Prompts and compactions, one after the other; the kill comes a moment behind some line, whatever it is."""
+    """Prompts and compactions, one after the other; the kill comes a moment after a random line."""
     prompts = 0
     last = chance.randrange(1, 250)
     seen: list[dict[str, Any]] = []

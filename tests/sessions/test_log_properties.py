@@ -1,4 +1,4 @@
-"""Whatever is done to a session, in whatever order, and however often it is opened again: memory is what is on disk."""
+"""After random operations and reopenings of a session, memory and disk are equal."""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory

@@ -42,7 +42,7 @@ def row(log: SessionLog, entry: Entry) -> tuple[str, str | None, str, str | None
 
 
 def context(projection: ProjectedContext, like: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Our messages, each with the keys that pi showed of its own."""
+    """bayou's messages, each with the keys that pi has shown."""
     messages = [to_wire(message) for message in projection.messages]
     assert len(messages) == len(like)
     return [{key: ours.get(key) for key in theirs} for ours, theirs in zip(messages, like, strict=True)]

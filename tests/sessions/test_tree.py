@@ -1,4 +1,4 @@
-"""A tree that takes many entries at once is the tree that takes them one by one, whatever a file holds."""
+"""Adding many entries at once gives the same tree as adding them one by one, for any file."""
 
 import msgspec
 from hypothesis import given

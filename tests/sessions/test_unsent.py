@@ -108,7 +108,7 @@ async def test_an_answer_that_grows_is_looked_at_when_it_is_time_and_not_for_eac
         for words in ("so far", "so far and more"):
             for _ in range(1000):
                 partial.follow(answer, log.leaf_id)
-            while written() != words:  # noqa: ASYNC110  (a thread writes, and tells nobody)
+            while written() != words:  # noqa: ASYNC110  (a thread writes without a notification)
                 await asyncio.sleep(0.005)
     assert len(looks) == 2
     partial.follow(answer, log.leaf_id)

@@ -11,7 +11,7 @@ from tests.settings.in_sessions import LIVE, result_of
 
 
 async def way_to_edit(scene: ProjectSession) -> Any:
-    """What the model is told of, and how it sees a file."""
+    """The tools declared to the model, and how it sees a file."""
     file = scene.write(f"few{time.monotonic_ns()}.txt", "one\n")
     told = {name: list(tool.schema["properties"]) for name, tool in scene.session.tools.active().items()}
     result = await result_of(scene, "read", path=str(file))

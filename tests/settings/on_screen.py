@@ -305,7 +305,7 @@ async def question(seat: Seat) -> Any:
 
 @ON_SCREEN.add("externalEditor", "one-editor", "two-editor")
 async def editor(seat: Seat) -> Any:
-    """Neither is there, which is told by name."""
+    """Neither editor exists; the error names it."""
     seat.app.suspend = contextlib.nullcontext  # pyright: ignore[reportAttributeAccessIssue]  (no terminal to lend)
     await seat.pilot.press("ctrl+g")
     await seat.pilot.pause()

@@ -1,4 +1,4 @@
-"""A server on this machine with an API like OpenAI's, in threads of its own: it lists models and answers prompts."""
+"""A server on this machine with an API like OpenAI's, in separate threads: it lists models and answers prompts."""
 
 import json
 import threading

@@ -1,4 +1,4 @@
-"""Edits by the anchors of lines: what was shown is the anchor, whatever happened to the file since."""
+"""Edits by the anchors of lines: anchors refer to the shown text, even after the file has changed."""
 
 import json
 from pathlib import Path

@@ -35,7 +35,7 @@ async def test_a_mistake_comes_to_what_was_meant_or_is_refused_or_told(
 async def test_a_kept_line_that_is_forgotten_is_the_one_mistake_that_nothing_tells(
     hands: ToolCaller, project: Path
 ) -> None:
-    """Number 32: valid code in the wrong shape. Where it breaks the file it is told."""
+    """Number 32: valid code in the wrong shape. If it breaks the file, the result says so."""
     (project / "a.py").write_text(PYTHON)
     old = "    # The folder may be missing.\n    Path(path).parent.mkdir(parents=True)\n\n    with open(path"
     said = await hands.text("edit", path="a.py", oldText=old, newText="    with open(path")

@@ -1,4 +1,4 @@
-"""Whatever the file looks like: an edit gives what a simple model of it gives, or changes nothing."""
+"""For random files, an edit gives the result of a simple model, or changes nothing."""
 
 import difflib
 import subprocess

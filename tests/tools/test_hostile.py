@@ -140,7 +140,7 @@ async def test_searches_walk_past_odd_files_and_loops(hands: ToolCaller, project
 
 
 class Unreadable(LocalFiles):
-    """Permissions as an ordinary user meets them, whoever runs the tests."""
+    """Gives permissions as an ordinary user has them, also when root runs the tests."""
 
     def open(self, path: str) -> Any:
         if path.endswith("secret"):

@@ -1,4 +1,4 @@
-"""Whatever becomes of bayou, of the keeper or of a command's parents: nothing that was started stays behind."""
+"""No started process survives the end of bayou, of the keeper or of a command's parents."""
 
 import asyncio
 import os
@@ -17,7 +17,7 @@ from tools.running.process import LocalProcesses
 from tools.workspace import Workspace
 
 ORPHAN = "(setsid env -i sleep {mark} >/dev/null 2>&1 </dev/null &)"
-"""Its parent is gone, and it has a session, a group and an environment of its own."""
+"""A process without its parent, in a separate session and group, with another environment."""
 
 
 async def test_an_orphan_that_hides_is_told_of_and_ends_with_the_session(

@@ -1,4 +1,4 @@
-"""Texts are cut to the limits, in whole lines, never inside a character, and the cut is told."""
+"""Texts are cut to the limits, in whole lines, never inside a character, with a notice of the cut."""
 
 from hypothesis import given
 from hypothesis import strategies as st

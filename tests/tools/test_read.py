@@ -1,4 +1,4 @@
-"""`read` shows a page of whatever a path leads to, and says how to go on."""
+"""`read` shows a page of any file or folder, and says how to continue."""
 
 import base64
 import importlib.util

@@ -52,7 +52,7 @@ def test_having_the_tools_loads_nothing_heavy() -> None:
 
 
 def test_declarations_stay_within_their_budget() -> None:
-    """Of 4.2 characters a token; each way to edit by itself, and all that a model is told of together."""
+    """Of 4.2 characters a token; each form of edit separately, and all declared tools together."""
 
     def tokens(tool: Tool) -> float:
         told = {"name": tool.name, "description": tool.description, "parameters": tool.schema}

@@ -1,4 +1,4 @@
-"""Replacing a file: the old or the new content, whatever happens meanwhile; links and modes stay."""
+"""Replacing a file: readers see the old or the new content; links and modes stay."""
 
 import os
 import subprocess

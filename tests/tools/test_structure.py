@@ -170,7 +170,7 @@ async def test_an_abort_ends_the_search_and_its_process(hands: ToolCaller, proje
     (project / "a.js").write_text("old(1);\n" * 50_000)
     running = asyncio.create_task(hands("ast_grep", pattern="old($A)"))
     async with asyncio.timeout(20):
-        while not (searching := searches()):  # noqa: ASYNC110  (what another process does tells nobody)
+        while not (searching := searches()):  # noqa: ASYNC110  (another process sends no notification)
             await asyncio.sleep(0.005)
     running.cancel()
     with pytest.raises(asyncio.CancelledError):

@@ -1,4 +1,4 @@
-"""Files that others write are known to be others, whatever happens to them."""
+"""Changes of files by other programs are detected."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The whole page in a terminal, with questions that come one after the other: a program for a process of its own.
+"""The whole page in a terminal, with questions that come one after the other: a program for a separate process.
 
 `python -m tests.tui.flooded_app HOME COUNT LONG FILE`: so many questions, of which every LONG-th stands long enough to
 listen while the others are gone soon. Then one waits for a person. What was answered is written into FILE.

@@ -1,4 +1,4 @@
-"""The application over a scripted model, in a folder called `~/project`, with nothing that moves by itself."""
+"""The application with a scripted model in `~/project`, without animations."""
 
 import asyncio
 import contextlib
@@ -102,7 +102,7 @@ def make_app(
 
 
 async def wait_for_runs(app: ScriptedApp, pilot: Pilot[int], count: int = 1) -> None:
-    """Until so many runs have settled and the page shows it."""
+    """Waits until this many runs have settled and the page shows it."""
     async with asyncio.timeout(10):
         while app.settled_count < count:
             await app.something_happened()
@@ -116,7 +116,7 @@ async def submit(app: ScriptedApp, pilot: Pilot[int], text: str) -> None:
 
 
 async def accept_trust(app: ScriptedApp, pilot: Pilot[int]) -> None:
-    """To the question of trust, after the pause that it wants."""
+    """Accepts the trust question, after its grace period."""
     async with app.settling(pilot):
         while not isinstance(app.screen, TrustScreen):
             await pilot.pause()

@@ -36,7 +36,7 @@ LONG_SESSION = 4_000
 
 
 class Model:
-    """A server of this machine in a thread, which answers what it is told to."""
+    """A local server in a thread, with scripted answers."""
 
     def __init__(self) -> None:
         self.server = Loopback()

@@ -1,4 +1,4 @@
-"""What is under way is told in words, from events alone; a clock that stands still makes every word predictable."""
+"""The activity line is derived from events alone; a fixed clock makes every text predictable."""
 
 import asyncio
 from typing import Any
@@ -156,7 +156,7 @@ def test_a_call_to_a_server_that_does_not_answer_yet_says_so(activity: ActivityT
 
     activity.note(AgentStart())
     activity.note(stands("starting"))
-    assert activity.told().words == "Working", "nobody waits for it"
+    assert activity.told().words == "Working", "the user does not wait for it"
     activity.note(ToolExecutionStart(tool_call_id="1", tool_name="mcp__docs__find", args={}))
     assert activity.told().words == "Starting the MCP server docs"
     activity.note(stands("ready"))

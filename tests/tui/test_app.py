@@ -32,7 +32,7 @@ async def test_a_terminal_that_was_small_for_a_moment_is_painted_whole(home: Pat
         await pilot.pause()
         painted: list[Any] = []
         watch_paints(app, lambda screen, update: painted.append(update))
-        app.post_message(events.Resize(Size(100, 30), Size(100, 30)))  # nobody looked when it was small
+        app.post_message(events.Resize(Size(100, 30), Size(100, 30)))  # the small size was never drawn
         await pilot.pause()
         assert any(isinstance(update, LayoutUpdate) for update in painted)
 

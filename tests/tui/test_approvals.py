@@ -468,7 +468,7 @@ KEYS = ["a", "x", "w", "v", "y", "1", "enter", "space", "tab", "up", "down", "pa
 @pytest.mark.parametrize("rate", [1, 5, 20, 60])
 def test_ten_thousand_questions_under_somebody_who_never_stops_typing(rate: int) -> None:
     """By the clock alone: no key that comes in a stream finds a question that listens, but the slowest stream's, which
-    is of keys that answer nothing; somebody who waits and answers always does."""
+    is of keys that answer nothing; a user who waits and answers always answers it."""
     chance = random.Random(rate)
     answered_by_typing = answered_by_person = 0
     for _ in range(2_500):

@@ -1,4 +1,4 @@
-"""Every action that a key does on a screen of its own: its default keys are pressed, and what they do is seen."""
+"""Every key action of every screen: its default keys are pressed, and the effect is checked."""
 
 from collections.abc import Callable
 from typing import Any

@@ -55,7 +55,7 @@ async def test_work_whose_screen_is_gone_is_no_fault(tmp_path: Path) -> None:
     has_ended.set()
     with pytest.raises(ScreenStackError):
         await work
-    await asyncio.sleep(0)  # whoever waits for its end is told
+    await asyncio.sleep(0)  # waiting callers learn of its end
     assert faults.crash is None
 
 

@@ -39,7 +39,7 @@ def test_keys_are_others_with_the_next_key_behind_the_change(shown: Terminal) ->
     own_file("keybindings.json", {"app.model.select": "f9", "app.palette": []})
     choose_a_model(shown)
     shown.until("Your keys were reloaded.")
-    shown.press("\x0b")  # Ctrl+K opened the palette, and is nobody's now
+    shown.press("\x0b")  # Ctrl+K opened the palette, and is unbound now
     shown.press("still typing")
     shown.until("still typing")
     assert "Actions" not in shown.screen

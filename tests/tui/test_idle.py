@@ -1,4 +1,4 @@
-"""A page at which nothing is going on does nothing: no timer goes round, whatever has been shown before."""
+"""An idle page does nothing: no timer runs, whatever was shown before."""
 
 from pathlib import Path
 

@@ -19,7 +19,7 @@ def test_what_takes_long_goes_to_the_background_by_itself(tmp_path: Path) -> Non
     with terminal(tmp_path, "run printf 'ti''de %s' high; sleep 600", size=(100, 30)) as shown:
         shown.until("1 job")
         shown.until("in the background, job1")
-        shown.press("\x0f\x0f")  # Ctrl+O: what the model is told of it
+        shown.press("\x0f\x0f")  # Ctrl+O: the report to the model
         shown.until("It goes on there because it has run for")
         shown.until("tide high")
         shown.press("/jobs\r")

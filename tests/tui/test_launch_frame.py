@@ -52,7 +52,7 @@ main()
 
 @pytest.fixture
 def bare(tmp_path: Path) -> dict[str, str]:
-    """Nobody has started bayou here."""
+    """bayou was never started here."""
     root = str(Path(__file__).parents[2])
     return {"BAYOU_AGENT_DIR": str(tmp_path / "agent"), "TERM": "xterm-256color", "PYTHONPATH": root}
 

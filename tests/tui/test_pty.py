@@ -28,7 +28,7 @@ async def running(
 
 
 async def shown(app: ScriptedApp, pilot: Pilot, condition: "Callable[[], bool] | str") -> None:
-    """Waits for what a program does, which tells nobody: looks at the screen after each time it was drawn."""
+    """Waits for the effect of a program, which sends no notification: checks the screen after each drawing."""
     is_there = condition if callable(condition) else lambda: condition in app.screen_text
     async with asyncio.timeout(20):
         while not is_there():

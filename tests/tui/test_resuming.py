@@ -53,7 +53,7 @@ def a_session(home: Path, text: str, cwd: Path | None = None) -> Path:
 
 @pytest.fixture
 def locked(home: Path) -> Iterator[Path]:
-    """A session that somebody else writes."""
+    """A session that another process writes."""
     path = a_session(home, "written elsewhere")
     with path.open("ab") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
@@ -304,7 +304,7 @@ async def test_staying_where_one_is_leaves_everything(home: Path, elsewhere: Pat
         await resuming
         assert app.session.cwd == home / "project"
         assert app.session.log.path != elsewhere
-    SessionLog.open(elsewhere).close()  # it is locked by nobody
+    SessionLog.open(elsewhere).close()  # it is not locked
 
 
 @pytest.mark.parametrize(("key", "folder"), [("1", "elsewhere"), ("2", "project")])

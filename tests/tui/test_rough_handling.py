@@ -51,7 +51,7 @@ def test_a_paste_of_bytes_that_are_no_text(shared_terminal: Terminal) -> None:
 
 def test_keys_that_no_terminal_should_send_end_nothing(tmp_path: Path) -> None:
     """Event types, letters beyond the last one, sizes without end. (A report of a size counts the mouse in pixels
-    from then on: hence a terminal of its own.)"""
+    from then on: hence a separate terminal.)"""
     odd = ("97;3:3", "97:65;2:1", "1114112;1", "55296;1;99999999999", ":::;;")
     with terminal(tmp_path) as shown:
         shown.until(PAGE)

@@ -1,4 +1,4 @@
-"""The page is left whatever is under way, in whichever way: within two seconds, and everything is as it should be.
+"""Leaving the page during any activity, by every key, takes at most two seconds and keeps everything.
 
 With `BAYOU_LEAVE_EVERY_WAY` every situation is left in every way; without, in one or two of the five.
 """

@@ -115,7 +115,7 @@ COMMAND = f"{sys.executable} -P -m app"
 
 @pytest.mark.parametrize("wrapper", WRAPPERS)
 def test_it_steps_into_the_background_and_comes_back(tmp_path: Path, wrapper: str) -> None:
-    """With whatever started it, which the shell waits for; and the terminal has another size by then."""
+    """Its parent processes stop too, because the shell waits for them; the terminal has another size afterwards."""
     words = WRAPPERS[wrapper].format(COMMAND)
     program = words.split()[0]
     if program in ("make", "/usr/bin/time") and shutil.which(program) is None:
@@ -146,7 +146,7 @@ def test_it_steps_into_the_background_and_comes_back(tmp_path: Path, wrapper: st
 
 
 def test_without_a_shell_it_stays(tmp_path: Path) -> None:
-    """Nobody could bring it back: a terminal that was opened for bayou alone, a container."""
+    """No shell could resume it: a terminal that was opened for bayou alone, a container."""
     with terminal(tmp_path) as shown:
         shown.until(PAGE)
         shown.press("\x1a")
@@ -272,7 +272,7 @@ def is_gone(pid: int) -> bool:
             os.kill(pid, 0)
         except ProcessLookupError:
             return True
-        time.sleep(0.02)  # nobody tells of the end of somebody else's child
+        time.sleep(0.02)  # there is no notification of the end of another process's child
     return False
 
 

@@ -1,4 +1,4 @@
-"""Somebody who never stops typing, in a real terminal: no question is answered by it; a person who answers one does."""
+"""Continuous typing in a real terminal answers no question; a deliberate answer does."""
 
 import json
 import os

@@ -30,7 +30,7 @@ pytestmark = pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is no
 
 
 class Tmux:
-    """bayou in a terminal of its own."""
+    """bayou in a separate terminal."""
 
     def __init__(self, folder: Path, name: str) -> None:
         self._socket = f"bayou-{os.getpid()}-{name}"
@@ -60,7 +60,7 @@ class Tmux:
                 return shown
             assert time.monotonic() < end, f"{texts} was not shown:\n{shown}"
             before = shown
-            time.sleep(0.1)  # nobody tells when a terminal has drawn
+            time.sleep(0.1)  # a terminal sends no notification after drawing
 
     def close(self) -> None:
         subprocess.run(["tmux", "-L", self._socket, "kill-server"], check=False, capture_output=True)

@@ -1,4 +1,4 @@
-"""Runs commands that change files, and puts some of them back, for ever; somebody ends it."""
+"""Runs commands that change files, and restores some of them, until the process is killed."""
 
 import asyncio
 import itertools

@@ -1,4 +1,4 @@
-"""Changes files and puts them back for ever, in the session of a folder; somebody ends it."""
+"""Changes and restores files in the session of a folder, until the process is killed."""
 
 import itertools
 import sys

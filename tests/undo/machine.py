@@ -50,7 +50,7 @@ class World:
         self.mutations.subscribe_before(self.recorder.about_to)
         self.mutations.subscribe(self._changed)
         self.theirs: set[str] = set()
-        """What somebody else touched: nothing is promised of it but that it stays."""
+        """Files that other programs changed, which must stay unchanged."""
         self.at: dict[str | None, Snapshot] = {None: self.snapshot()}
         self._number = 0
 
@@ -156,7 +156,9 @@ class World:
         if goes_to is not None:
             self.log.move_leaf(goes_to.entry_id)
         after = self.snapshot()
-        kept = {one.path for one in data.kept if not one.why.startswith("you ")}  # nobody else touched them
+        kept = {
+            one.path for one in data.kept if not one.why.startswith("you ")
+        }  # only the session changed them
         unknown = any(one.path == "." for one in data.kept)
         for name in sorted({*before, *after, *expected}):
             if name in self.theirs:
@@ -170,7 +172,7 @@ class World:
         for name in self.theirs & set(before):
             row = next((row for row in plan.rows if row.path == name), None)
             if row is None or row.choice == "keep":
-                assert after.get(name) == before[name], f"{name} was somebody else's"
+                assert after.get(name) == before[name], f"{name} was changed by another program"
         if data.total:
             self._append(CustomEntry(parent_id=None, custom_type=RESTORED_ENTRY_TYPE, data=as_data(data)))
         return data

@@ -34,7 +34,7 @@ from tests.undo.test_footprints import git, needs_git
 
 
 class Page:
-    """A project, and a session in it that calls what it is told to."""
+    """A project with a scripted session."""
 
     def __init__(self, scene: ProjectSession) -> None:
         self.scene = scene

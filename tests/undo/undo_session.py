@@ -1,4 +1,4 @@
-"""A folder and a session over it, whose entries are written as the program writes them, without a model."""
+"""A session without a model over a folder, with entries as the program writes them."""
 
 import asyncio
 import os

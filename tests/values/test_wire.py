@@ -36,4 +36,4 @@ def test_ids_are_eight_hexadecimal_digits_and_threads_get_different_ones() -> No
     with ThreadPoolExecutor(4) as threads:
         found = [one for many in threads.map(some, range(4)) for one in many]
     assert all(len(one) == 8 and int(one, 16) >= 0 for one in found)
-    assert len(set(found)) > len(found) - 10  # whoever files one looks for a collision
+    assert len(set(found)) > len(found) - 10  # an attacker searches for a collision

@@ -16,7 +16,7 @@ from tests.providers.loopback import Received, Reply, loopback
 
 
 async def told_of_a_page(folder: Path, body: bytes, **more: object) -> tuple[str, int, int | None]:
-    """What the model is told of a page on this machine, the connections of the page's server, and bayou's exit code."""
+    """Returns the tool result for a local page, the connections to its server, and bayou's exit code."""
     told: list[str] = []
 
     def end(received: Received) -> Reply:

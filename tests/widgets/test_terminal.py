@@ -1,4 +1,4 @@
-"""What is said to the terminal and to the clipboard: nothing foreign gets through, nothing untrue is told."""
+"""Sequences for terminal and clipboard: foreign text is cleaned, and reports are true."""
 
 import base64
 import contextlib

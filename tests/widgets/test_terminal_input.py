@@ -1,4 +1,4 @@
-"""Whatever bytes a terminal sends, reading goes on; older mouse reports mean what they say."""
+"""Reading continues after any input bytes; older mouse reports are converted."""
 
 import random
 

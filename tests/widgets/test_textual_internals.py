@@ -1,4 +1,4 @@
-"""What `widgets.textual_internals` stands on: names and signatures of Textual 8.2.8 and Rich that nobody has promised.
+"""The private names and signatures of Textual 8.2.8 and Rich that `widgets.textual_internals` uses.
 
 When one of these fails after an upgrade, that is where Textual has moved under us; the reason for each reach is beside
 it in the module.

@@ -1,6 +1,6 @@
-"""Tries to get out of a box, each attempt in a process of its own: what they all need, and what is told of them.
+"""Attempts to escape from a sandbox, each in a separate process: shared functions and the report.
 
-Run in a box, so that nothing but Python's own library can be imported. What lies outside is told in an argument.
+Run in a box, so that nothing but Python's own library can be imported. The paths outside are passed as an argument.
 """
 
 import ctypes
@@ -67,7 +67,7 @@ def holds_key(path: "str | Path") -> bool:
 
 
 def outcome(tried: Callable[[], object]) -> bool:
-    """In a process of its own, for some would not let the next begin."""
+    """Runs the attempt in a separate process, because some would block the next one."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:

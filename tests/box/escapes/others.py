@@ -340,7 +340,7 @@ def _() -> object:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as made:
         made.connect(("127.0.0.1", TOLD["datagrams"]))
         for _ in range(3):
-            made.send(b"x")  # that nobody is there is told by an error of the next
+            made.send(b"x")  # a missing receiver shows as an error of the next send
 
 
 @attempt(NET, "the addresses of names (DNS)")

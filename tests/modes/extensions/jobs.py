@@ -1,4 +1,4 @@
-"""A model that puts the prompt's command into the background, goes on, and says what it is told of the end."""
+"""A model that runs the prompt's command in the background, continues, and repeats the report of its end."""
 
 import re
 

@@ -176,7 +176,7 @@ class Listeners:
 
 
 def _received(link: socket.socket) -> bytes:
-    """A request with its body, or whatever comes until the sender waits."""
+    """Reads a request with its body, or all bytes until the sender waits."""
     data = b""
     link.settimeout(2)
     try:

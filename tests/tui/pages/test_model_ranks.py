@@ -1,4 +1,4 @@
-"""Whoever looks for a model is shown its maker's before those that others pass on: over all that bayou knows."""
+"""Searching all known models ranks the vendor's offering before resellers."""
 
 from collections.abc import Mapping
 from functools import cache

@@ -1,4 +1,4 @@
-"""`/sandbox`: what is in force is told, and the setting is changed."""
+"""`/sandbox` shows the current sandbox and changes the setting."""
 
 from app.engine.sandbox.sandboxes import SandboxState
 from app.tui.features.permissions.sandbox import SandboxPage

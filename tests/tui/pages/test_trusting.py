@@ -12,7 +12,7 @@ from tests.tui.pages.person import Person, at_the_keyboard
 
 
 class Folder:
-    """A project that brings along settings of its own, and what was made of the answer."""
+    """A project with its own settings, and the effect of the answer."""
 
     def __init__(self, home: Path) -> None:
         self.home = home

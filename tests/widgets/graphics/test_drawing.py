@@ -1,4 +1,4 @@
-"""Whatever is in a file, what comes of it is an image of our own encoding, no larger than asked for, or words."""
+"""Any file becomes a newly encoded image of at most the requested size, or a reason."""
 
 import base64
 import io

@@ -21,7 +21,7 @@ def picture(shade: int) -> str:
 
 
 class Held:
-    """A terminal, and the images that it is told of."""
+    """A terminal, and the images sent to it."""
 
     def __init__(self) -> None:
         self.terminal = PictureTerminal(80, 24, reply=self._hear, speaks=KITTY)

@@ -1,4 +1,4 @@
-"""One block on a screen of its own: drawn, whole, and with the keys of the transcript."""
+"""One block on a separate screen: drawn in full, with the keys of the transcript."""
 
 from typing import Any
 

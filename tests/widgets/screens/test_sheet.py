@@ -64,7 +64,7 @@ class VisibleRow:
 
 
 async def settle(pilot: Pilot[None]) -> None:
-    """Until nobody waits for a frame any more."""
+    """Waits until no frame is pending."""
     await idle(pilot.app)
 
 

@@ -1,4 +1,4 @@
-"""Whatever a model, a program or a person sends: it is drawn, within bounds, and does no harm."""
+"""Any input of a model, a program or a user is drawn within bounds and does no harm."""
 
 from collections.abc import Callable
 

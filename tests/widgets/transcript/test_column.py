@@ -233,7 +233,7 @@ def test_opening_everything_guesses_heights_without_drawing() -> None:
 
 
 class Reader(RuleBasedStateMachine):
-    """Whatever happens to the conversation around it, the line under the eye stays at the top of the view."""
+    """The line at the top of the view stays there when blocks around it change."""
 
     ROOM = 6
 

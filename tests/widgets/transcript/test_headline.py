@@ -114,4 +114,4 @@ def test_what_a_tool_was_asked_for_is_whole_when_it_fails(name: str, width: int)
         if len(f"✓ {name} {card.subject}") <= width:
             assert shown[0].startswith(f"{drawing.STATE_GLYPHS[state]} {name} {card.subject}".rstrip())
         if result and result.is_error and not any(isinstance(one, CommandBlock) for one in card.blocks):
-            assert any("Could not do it" in row for row in shown), "why it failed is told"
+            assert any("Could not do it" in row for row in shown), "the reason of the failure is shown"

@@ -117,7 +117,7 @@ async def test_progress_right_before_the_end_does_not_end_a_call_twice(mode: Any
     assert stage.result_texts == ["done", "done", "echo: "]
 
 
-async def test_progress_after_a_cancelled_end_is_heard_by_nobody() -> None:
+async def test_progress_after_a_cancellation_is_ignored() -> None:
     written: list[str] = []
     may_write = asyncio.Event()
     has_written = asyncio.Event()
@@ -205,7 +205,7 @@ async def test_arguments_that_are_no_object(arguments: Any) -> None:
     assert "expected an object" in stage.result_texts[0]
 
 
-async def test_a_preparation_that_fails_is_told_as_what_it_is() -> None:
+async def test_a_preparation_that_fails_is_reported() -> None:
     def prepare(raw: dict[str, Any]) -> dict[str, Any]:
         raise KeyError("path")
 
@@ -224,7 +224,7 @@ async def test_a_preparation_that_fails_is_told_as_what_it_is() -> None:
     "problem",
     [RuntimeError("x"), SystemExit(1), asyncio.CancelledError("x"), KeyboardInterrupt(), Unspeakable()],
 )
-async def test_whatever_a_gate_raises_closes_it(problem: BaseException) -> None:
+async def test_an_error_in_a_gate_denies_the_call(problem: BaseException) -> None:
     async def gate(tool_call: ToolCall, arguments: dict[str, Any], parent_id: str | None) -> CallVerdict:
         raise problem
 

@@ -63,7 +63,7 @@ async def test_an_answer_starts_pending_and_empty() -> None:
     assert started.content == ()
 
 
-async def test_two_parallel_calls_are_started_in_order_end_as_they_finish_and_are_told_in_order() -> None:
+async def test_parallel_calls_start_in_order_and_their_results_are_reported_in_order() -> None:
     slow, fast = BlockingTool("slow"), BlockingTool("fast")
     stage = ScriptedLoop(call("slow") + call("fast"), say("done"), tools=[slow.tool, fast.tool])
 

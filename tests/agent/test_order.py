@@ -71,7 +71,7 @@ async def test_a_read_before_a_change_reads_what_was_there(tmp_path: Path) -> No
     assert stage.result_texts[0] == "old"
 
 
-async def test_a_change_that_waits_for_nobody_does_not_wait(tmp_path: Path) -> None:
+async def test_a_change_without_predecessors_does_not_wait(tmp_path: Path) -> None:
     slow = BlockingTool("slow")
     stage = stage_in(
         tmp_path, call("slow") + write("n.py", "x") + call("ls", path="."), say("done"), tools=(slow.tool,)
@@ -123,7 +123,7 @@ async def test_an_abort_answers_those_that_wait_for_their_place(tmp_path: Path) 
     assert (tmp_path / "n.py").read_text() == "old\n"
 
 
-async def test_whoever_is_asked_about_a_call_reads_its_arguments_by_the_names_that_the_tool_has(
+async def test_approvals_and_hooks_get_arguments_under_the_tools_own_names(
     tmp_path: Path,
 ) -> None:
     seen: list[dict[str, Any]] = []

@@ -86,7 +86,7 @@ async def test_what_a_tool_raises_is_its_result(
 
 
 @both
-async def test_what_is_no_result_is_told_as_that(made: Callable[[Any], Tool]) -> None:
+async def test_what_is_no_result_is_reported(made: Callable[[Any], Tool]) -> None:
     stage = await played(made(lambda: 7))
     assert stage.result_texts == ["Tool odd returned int instead of a result"]
 
@@ -110,7 +110,7 @@ async def test_a_tool_of_a_thread_is_masked_in_that_thread() -> None:
     assert threading.get_ident() not in masks.threads
 
 
-async def test_nobody_looks_at_what_a_thread_brings_behind_an_abort() -> None:
+async def test_a_threads_result_after_an_abort_is_ignored() -> None:
     masks, has_begun = WatchedMasks(), threading.Event()
 
     def work(arguments: Any, context: ToolContext, stop: StopFlag) -> ToolResult:

@@ -27,7 +27,7 @@ def test_pictures_name_no_place_of_this_machine():
     assert [path.name for path in SNAPSHOTS.rglob("*.svg") if here in path.read_text(encoding="utf-8")] == []
 
 
-def test_whoever_looks_at_a_picture_asks_nobody_for_a_font():
+def test_pictures_load_no_font_from_elsewhere():
     assert [path.name for path in SNAPSHOTS.rglob("*.svg") if "url(" in _without_inner(path)] == []
 
 

@@ -81,7 +81,7 @@ async def test_files_are_renamed_and_linked_into_other_folders(
     assert (project / "b.txt").exists() and (project / "old/c.txt").exists()
 
 
-async def test_commands_of_one_session_signal_each_other_and_nobody_else(boxed: Boxed) -> None:
+async def test_commands_of_one_session_signal_only_each_other(boxed: Boxed) -> None:
     import os
 
     hands = boxed()

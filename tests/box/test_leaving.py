@@ -24,7 +24,7 @@ def boxed_session(folder: Path, monkeypatch: pytest.MonkeyPatch, *responses: Any
     return harness, notes
 
 
-async def test_a_refusal_is_told_and_a_narrow_place_is_offered(
+async def test_a_refusal_is_reported_and_a_narrow_place_is_offered(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     script = {"command": WRITES}
@@ -140,7 +140,7 @@ async def test_a_host_is_asked_for_by_name_and_rules_answer_it(
         ("reach nowhere:x", "allow has forms such as"),
     ],
 )
-async def test_what_cannot_be_asked_for_is_told_and_not_run(
+async def test_what_cannot_be_asked_for_is_reported_and_not_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wanted: str, told: str
 ) -> None:
     ask = call("bash", command="touch ran", allow=[wanted], reason="it has to")
@@ -168,7 +168,9 @@ async def test_a_yes_runs_it_outside(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert "was refused" in results(harness)[1], "the next one is boxed again"
 
 
-async def test_without_a_reason_nobody_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_request_without_a_reason_is_not_asked_about(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     harness, _ = boxed_session(
         tmp_path,
         monkeypatch,
@@ -181,7 +183,7 @@ async def test_without_a_reason_nobody_is_asked(tmp_path: Path, monkeypatch: pyt
 
 
 @pytest.mark.parametrize("mode", ["ask", "auto-edit", "full"])
-async def test_where_nobody_can_be_asked_it_is_refused_by_name(
+async def test_without_a_user_the_request_is_refused_by_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: Any
 ) -> None:
     harness, _ = boxed_session(

@@ -79,7 +79,7 @@ def test_without_a_proc_the_next_step_is_taken_and_holds(place: Path) -> None:
     assert not (place / "home/out.txt").exists() and "a key" not in told["text"], told
 
 
-async def test_a_keeper_that_somebody_killed_is_another_soon_and_hosts_are_reached_through_the_proxy_again(
+async def test_a_killed_keeper_is_replaced_and_the_proxy_works_again(
     tmp_path: Path,
 ) -> None:
     skip_below("namespaces")

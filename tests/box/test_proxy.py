@@ -212,7 +212,7 @@ HOST = "http://unknown.example.invalid/"
 LOOK = fetching(HOST)
 
 
-async def test_a_host_is_asked_about_by_default_with_the_command_and_a_no_is_told(tmp_path: Path) -> None:
+async def test_a_host_is_asked_about_by_default_with_the_command_and_a_no_is_reported(tmp_path: Path) -> None:
     skip_below("namespaces")
     harness = gated_session(tmp_path, call("bash", command=LOOK), say("ok"), mode="auto-edit")
     asked = await questions_asked(harness, ApprovalReply(allows=False))
@@ -264,7 +264,7 @@ async def test_a_network_command_reaches_the_hosts_it_was_let_run_with_and_no_ot
     assert [one.approval.parts[0].text for one in asked[1:] if one.approval] == ["other.example.invalid:80"]
 
 
-async def test_where_nobody_can_answer_a_host_is_refused_in_words(tmp_path: Path) -> None:
+async def test_without_a_user_a_host_is_refused_with_an_explanation(tmp_path: Path) -> None:
     skip_below("namespaces")
     harness = gated_session(tmp_path, call("bash", command=LOOK), say("ok"), asks="nobody", mode="auto-edit")
     assert await questions_asked(harness) == []
@@ -334,7 +334,7 @@ def test_a_group_is_its_hosts_and_no_others() -> None:
     assert "groups python packages" in str(parse_rule("net: snake packages", "allow", "user"))
 
 
-async def test_a_rule_answers_and_a_killed_network_harms_nobody(tmp_path: Path) -> None:
+async def test_a_rule_answers_and_a_killed_network_is_replaced(tmp_path: Path) -> None:
     skip_below("namespaces")
     harness: Any = gated_session(tmp_path, call("bash", command=LOOK), say("ok"), mode="auto-edit")
     harness.session.permissions.rules.allow("net: unknown.example.invalid:80")

@@ -70,7 +70,7 @@ def test_hidden_places_network_rights_and_daemons() -> None:
     )
 
 
-def test_it_is_told_with_the_way_to_ask() -> None:
+def test_it_is_reported_with_the_way_to_ask() -> None:
     words = refusal_note((Refusal("write", "/home/me/.npm"),), BOX, HOME, lambda path: True)
     assert words.startswith("Sandbox: writing ~/.npm was refused.")
     assert 'allow: ["write ~/.npm"] and a reason' in words

@@ -39,7 +39,7 @@ def test_the_network_is_closed_but_for_this_machine_s_own_address() -> None:
     assert "localhost" not in nothing and "(deny network*)" in nothing
 
 
-def test_parentheses_balance_whatever_paths_are_called() -> None:
+def test_parentheses_balance_for_any_path_names() -> None:
     odd = Box(kind="work", writable=('/Users/me/a "quoted" (place)\\\\',), hidden_folders=("/x)",))
     text = seatbelt_profile(odd)
     outside, is_quoted, depth, before = [], False, 0, ""

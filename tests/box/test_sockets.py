@@ -66,7 +66,7 @@ async def test_programs_outside_are_not_reached_with_the_network_open(
     assert "ran" in text and "reached" not in text
 
 
-async def test_a_socket_of_the_workspace_is_reached_whoever_made_it(boxed: Boxed, project: Path) -> None:
+async def test_any_socket_in_the_workspace_can_be_reached(boxed: Boxed, project: Path) -> None:
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(str(project / "own.sock"))
         listening.listen()

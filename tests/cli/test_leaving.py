@@ -104,7 +104,7 @@ def test_nothing_is_lost_by_leaving_at_once(face: str, tmp_path: Path):
         assert kinds[0][-1] == "agent_settled"
 
 
-def test_a_failure_is_told_and_its_code_too(tmp_path: Path):
+def test_a_failure_is_reported_and_its_code_too(tmp_path: Path):
     done = run(AT_ONCE, tmp_path / "run", "-p")
     assert done.code == 2 and "No prompt was given" in done.err
 

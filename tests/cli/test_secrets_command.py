@@ -67,7 +67,7 @@ def test_files_are_listed_with_line_and_kind(folder: Path):
     assert bayou(folder, "list", given="nothing at all\n").returncode == 0
 
 
-def test_what_it_is_not_is_told(folder: Path):
+def test_what_it_is_not_is_reported(folder: Path):
     assert "mask [FILE" in bayou(folder, "--help").stdout
     assert "Unknown command" in bayou(folder, "hide").stderr
     assert "No such file" in bayou(folder, "mask", "nowhere").stderr

@@ -110,7 +110,7 @@ def test_a_reader_that_has_gone_is_no_reason_for_words(words: tuple[str, ...], t
     assert _into(writing, *words, cwd=tmp_path) == (1, "")
 
 
-def test_output_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+def test_output_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
     full = os.open("/dev/full", os.O_WRONLY)
     assert _into(full, "--help", cwd=tmp_path) == (
         1,
@@ -155,7 +155,7 @@ def test_a_map_of_a_folder_for_a_task(tmp_path: Path) -> None:
         ([".", "--about"], "--about needs a value"),
     ],
 )
-def test_a_map_that_cannot_be_is_told(words: list[str], told: str, tmp_path: Path) -> None:
+def test_a_map_that_cannot_be_is_reported(words: list[str], told: str, tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("x = 1\n")
     done = bayou("map", *words, cwd=tmp_path)
     assert (done.returncode != 0, told in done.stderr) == (True, True)

@@ -71,6 +71,6 @@ def test_json_for_scripts(root: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("words", [("--by",), ("--by", "week"), ("--days", "0"), ("--days",), ("often",)])
-def test_what_it_does_not_know_is_told(words: tuple[str, ...], tmp_path: Path) -> None:
+def test_what_it_does_not_know_is_reported(words: tuple[str, ...], tmp_path: Path) -> None:
     done = bayou(*words, cwd=tmp_path)
     assert done.returncode == 2 and "bayou" in done.stderr and "Traceback" not in done.stderr

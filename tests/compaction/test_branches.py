@@ -21,7 +21,7 @@ def entry(message: UserMessage | AssistantMessage | ToolResultMessage) -> Entry:
     return MessageEntry(parent_id=None, id=message.id, message=message)
 
 
-def test_the_newest_come_first_and_what_is_left_out_is_told() -> None:
+def test_the_newest_come_first_and_what_is_left_out_is_reported() -> None:
     entries = [entry(UserMessage(content=f"{number}{TOKENS_10[1:]}")) for number in range(5)]
     branch = branch_content(entries, 25)
     assert [str(message.content)[0] for message in branch.messages if isinstance(message, UserMessage)] == [

@@ -245,7 +245,7 @@ def test_estimates(message: Message, tokens: int):
     assert estimate_tokens(message) == tokens
 
 
-def test_the_context_is_what_the_last_answer_counted_and_an_estimate_of_what_came_after():
+def test_context_size_is_the_last_answers_count_plus_an_estimate():
     meter = ContextMeter()
     meter.reset(
         [

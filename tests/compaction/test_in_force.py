@@ -149,7 +149,7 @@ async def test_very_long_skills_are_named_to_be_read_again(tmp_path: Path) -> No
     assert "- one: " in section and len(section) < 45_000
 
 
-async def test_what_stood_at_the_place_before_does_not_stay_when_the_place_changes_while_it_is_looked_for(
+async def test_skills_of_the_old_place_are_dropped_when_the_place_changes_meanwhile(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is looked for beside the event loop at the start, and a person may go elsewhere meanwhile."""

@@ -149,7 +149,7 @@ async def test_one_huge_result_does_not_jump_the_threshold(tmp_path: Path) -> No
     assert [text_of(one.content) for one in results] == [f"echo: {huge}"], "the result stands with its call"
 
 
-async def test_off_means_never_and_that_is_told_beside_the_failure(tmp_path: Path) -> None:
+async def test_off_means_never_and_that_is_reported_beside_the_failure(tmp_path: Path) -> None:
     harness = play_of(
         tmp_path, say(LONG), say(LONG), say(LONG), say(LONG), fail("prompt is too long", status=400)
     )

@@ -49,7 +49,7 @@ async def test_choices_several_choices_and_free_text_reach_the_model(tmp_path: P
     assert asked[0].timeout is None, "a person has all the time"
 
 
-async def test_an_answer_in_own_words_is_taken_beside_choices_and_an_empty_one_is_told(
+async def test_an_answer_in_own_words_is_taken_beside_choices_and_an_empty_one_is_reported(
     tmp_path: Path,
 ) -> None:
     harness, _ = asking(tmp_path, [SHAPE, EXTRAS], {"q1": "DuckDB, please"})
@@ -72,7 +72,7 @@ async def test_an_answer_of_a_megabyte_is_refused_in_words(tmp_path: Path) -> No
     assert results(harness) == ["The answer did not fit (What is it called?: longer than 10,000 characters)."]
 
 
-async def test_where_nobody_can_be_asked_the_model_is_told_what_to_do(tmp_path: Path) -> None:
+async def test_without_a_user_the_model_gets_advice(tmp_path: Path) -> None:
     harness, asked = asking(tmp_path, [SHAPE], asks="nobody")
     await harness.prompt("go")
     assert not asked and "Nobody can be asked in this run" in results(harness)[0]

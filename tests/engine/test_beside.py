@@ -71,7 +71,7 @@ async def test_it_is_asked_while_a_tool_runs(tmp_path: Path) -> None:
     assert plain(harness.session.messages[-1]) == "Done."
 
 
-async def test_what_cannot_be_answered_is_told(tmp_path: Path) -> None:
+async def test_what_cannot_be_answered_is_reported(tmp_path: Path) -> None:
     harness = ScriptedSession(tmp_path, say("Hm."), fail("overloaded"), call("read", path="a"))
     await harness.prompt("go")
     with pytest.raises(NoAnswer, match="overloaded"):

@@ -61,7 +61,7 @@ def told(harness: ScriptedSession) -> list[str]:
 
 
 @pytest.mark.parametrize("action", ACTIONS)
-async def test_the_price_is_told_when_it_is_known(tmp_path: Path, action: str) -> None:
+async def test_the_price_is_reported_when_it_is_known(tmp_path: Path, action: str) -> None:
     harness = await talked(tmp_path, PRICES)
     await act(harness, action)
     [text] = told(harness)
@@ -76,14 +76,14 @@ async def test_the_price_is_told_when_it_is_known(tmp_path: Path, action: str) -
 
 
 @pytest.mark.parametrize("action", ACTIONS)
-async def test_no_price_is_told_when_none_is_known(tmp_path: Path, action: str) -> None:
+async def test_no_price_is_reported_when_none_is_known(tmp_path: Path, action: str) -> None:
     harness = await talked(tmp_path, Prices())
     await act(harness, action)
     [text] = told(harness)
     assert text.startswith(WORDS[action]) and text.endswith("uncached tokens.") and "$" not in text
 
 
-async def test_it_is_told_once_until_the_cache_is_used_again(tmp_path: Path) -> None:
+async def test_it_is_reported_once_until_the_cache_is_used_again(tmp_path: Path) -> None:
     harness = await talked(tmp_path, PRICES)
     await act(harness, "thinking")
     await act(harness, "model")

@@ -76,7 +76,7 @@ async def test_a_message_has_its_id_from_birth(tmp_path: Path) -> None:
     assert any(line["id"] == message.id for line in harness.lines())
 
 
-async def test_whoever_asks_later_gets_the_same_receipt(tmp_path: Path) -> None:
+async def test_later_waiters_get_the_same_receipt(tmp_path: Path) -> None:
     harness = ScriptedSession(tmp_path, say("ok"), say("again"))
     await harness.prompt("go")
     prompt_id = next(m.id for m in harness.session.messages if isinstance(m, UserMessage))
@@ -86,7 +86,7 @@ async def test_whoever_asks_later_gets_the_same_receipt(tmp_path: Path) -> None:
     assert first.request_id == harness.all(ProviderRequestPrepared)[0].request_id
 
 
-async def test_a_time_limit_raises_and_leaves_nobody_waiting(tmp_path: Path) -> None:
+async def test_a_timeout_raises_and_leaves_no_waiter(tmp_path: Path) -> None:
     harness = ScriptedSession(tmp_path)
     with pytest.raises(TimeoutError):
         await harness.session.wait_for_delivery("nobody", timeout=0.001)
@@ -210,7 +210,7 @@ async def test_two_requests_in_flight_are_told_apart(tmp_path: Path) -> None:
     assert (await flight.deliveries.wait(both.id)) == receipts[0]
 
 
-async def test_a_message_in_an_open_request_keeps_its_chance_and_is_dropped_when_that_fails(
+async def test_a_message_in_an_open_request_is_dropped_only_when_that_fails(
     tmp_path: Path,
 ) -> None:
     flight = Flight(tmp_path)

@@ -15,7 +15,7 @@ from app.values.events import AgentSettled
 from tests.engine.diagnosed_session import change, diagnosed_session, diagnostic_texts, warnings, write
 
 
-async def test_what_is_not_found_is_told_once(tmp_path: Path):
+async def test_what_is_not_found_is_reported_once(tmp_path: Path):
     harness = diagnosed_session(
         tmp_path,
         *(call("write", path="a.txt", content="1"), say("done")),
@@ -191,7 +191,7 @@ async def test_what_is_said_while_it_is_looked_at_is_heard(tmp_path: Path):
     assert harness.session.messages[-1].content[0].text == "heard"  # type: ignore[union-attr]
 
 
-async def test_after_an_answer_that_failed_nobody_looks(tmp_path: Path):
+async def test_after_a_failed_answer_no_program_runs(tmp_path: Path):
     harness = diagnosed_session(tmp_path, call("write", path="a.txt", content="BAD"), fail("no", status=400))
     await harness.prompt("go")
     assert harness.all(DiagnosticsStart) == []

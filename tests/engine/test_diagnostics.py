@@ -46,7 +46,7 @@ async def test_it_is_off_unless_it_is_wanted(tmp_path: Path):
     assert diagnostic_texts(harness) == [] and harness.all(DiagnosticsStart) == []
 
 
-async def test_without_anything_new_nobody_is_told(tmp_path: Path):
+async def test_without_new_problems_there_is_no_report(tmp_path: Path):
     harness = diagnosed_session(tmp_path, change("a.txt", "one", "two"), say("done"))
     write(harness, "a.txt", "BAD\none\n")
     await harness.prompt("go")
@@ -130,7 +130,7 @@ async def test_a_thousand_are_cut_with_their_number(tmp_path: Path):
     assert harness.all(DiagnosticsEnd)[0].total == 1_000 and len(text) < 4_000
 
 
-async def test_a_file_of_another_folder_is_nobodys_business(tmp_path: Path):
+async def test_files_of_another_folder_are_not_checked(tmp_path: Path):
     harness = diagnosed_session(
         tmp_path, call("write", path=str(tmp_path / "out.txt"), content="BAD"), say("done")
     )

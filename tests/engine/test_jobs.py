@@ -20,7 +20,7 @@ from tools.base import Tool, ToolContext
 from tools.results import ToolResult, text_result
 
 
-def test_a_job_that_is_not_there_is_told_in_words_and_known_as_a_missing_key(tmp_path: Path):
+def test_a_job_that_is_not_there_is_explained_and_known_as_a_missing_key(tmp_path: Path):
     table = ScriptedSession(tmp_path).session.jobs
     for expected in (KeyError, UserError):
         with pytest.raises(expected) as problem:
@@ -114,7 +114,7 @@ async def until_waiting(harness: ScriptedSession) -> None:
             await asyncio.sleep(0)
 
 
-async def test_a_job_that_the_agent_waits_for_is_told_once_by_that_call(tmp_path: Path) -> None:
+async def test_a_job_that_the_agent_waits_for_is_reported_once_by_that_call(tmp_path: Path) -> None:
     slow = Slow()
     harness = who_waits(tmp_path, slow, say("ok"))
     await harness.session.prompt("go")
@@ -163,7 +163,7 @@ async def test_a_wait_with_a_time_limit_tells_how_far_the_job_is(tmp_path: Path)
     await harness.session.close()
 
 
-async def test_a_job_that_the_person_ends_is_answered_at_once_and_told_with_the_next_prompt(
+async def test_a_job_killed_by_the_user_is_reported_with_the_next_prompt(
     tmp_path: Path,
 ) -> None:
     slow = Slow()
@@ -178,7 +178,7 @@ async def test_a_job_that_the_person_ends_is_answered_at_once_and_told_with_the_
     assert "has ended: killed" in plain(harness.script.contexts[-1].messages[-2])
 
 
-async def test_a_job_whose_end_cannot_be_sent_is_told_with_the_next_prompt(tmp_path: Path) -> None:
+async def test_a_job_whose_end_cannot_be_sent_is_reported_with_the_next_prompt(tmp_path: Path) -> None:
     slow = Slow()
     harness = ScriptedSession(tmp_path, call("slow"), say("ok"), say("I see"), tools=[slow.tool])
     await harness.prompt("go")
@@ -233,7 +233,7 @@ async def test_jobs_end_with_their_session_unless_they_are_pinned(tmp_path: Path
     assert [job.state for job in harness.session.jobs.all()] == ["killed", "killed"]
 
 
-async def test_a_session_that_is_left_waits_for_nobody_who_would_be_told_of_a_job(tmp_path: Path) -> None:
+async def test_leaving_a_session_waits_for_no_job_report(tmp_path: Path) -> None:
     """The end of the loop cancels the task behind a job once, and the job does not take that for its own end."""
     slow = Slow()
     harness = ScriptedSession(tmp_path, call("slow"), say("it goes on"), tools=[slow.tool])

@@ -30,7 +30,7 @@ def notices(events: list[Event]) -> list[str]:
     return [event.text for event in events if isinstance(event, Notice)]
 
 
-async def test_whoever_unsubscribes_hears_no_more(tmp_path: Path) -> None:
+async def test_after_unsubscribing_a_listener_gets_no_events(tmp_path: Path) -> None:
     harness = ScriptedSession(tmp_path, say("one"), say("two"))
     heard: list[Event] = []
 
@@ -69,7 +69,7 @@ async def test_who_hears_some_types_of_events_is_told_those_as_they_are_at_that_
     assert [type(event) for event in heard] == [AgentStart, AgentStart, AgentSettled]
 
 
-async def test_what_a_listener_brings_about_is_told_to_all_after_the_event_that_it_was_told(
+async def test_events_published_by_a_listener_follow_the_current_event(
     tmp_path: Path,
 ) -> None:
     harness = ScriptedSession(tmp_path, say("ok"), say("later"))
@@ -95,9 +95,7 @@ def play_message() -> UserMessage:
 
 
 @pytest.mark.parametrize("is_async", [False, True])
-async def test_a_listener_that_fails_once_is_told_the_next_event_and_the_person_of_the_failure(
-    tmp_path: Path, is_async: bool
-) -> None:
+async def test_a_listener_that_fails_once_gets_the_next_event(tmp_path: Path, is_async: bool) -> None:
     harness = ScriptedSession(tmp_path, say("ok"))
     heard: list[Event] = []
 
@@ -159,7 +157,7 @@ async def test_a_cancelled_future_in_a_listener_does_not_cancel_the_run(
     assert harness.session.messages[-1].stop_reason == "stop"  # pyright: ignore[reportAttributeAccessIssue]
 
 
-async def test_a_listener_that_never_returns_holds_up_nobody_and_is_given_up_when_its_line_is_full(
+async def test_a_hanging_listener_is_removed_when_its_queue_is_full(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(telling, "MAX_QUEUED_EVENTS", 10)
@@ -235,9 +233,7 @@ def delta(text: str, index: int = 0) -> MessageUpdate:
     return MessageUpdate(usage=Usage(), assistant_message_event=TextDelta(content_index=index, delta=text))
 
 
-async def test_what_a_listener_begins_to_hear_while_it_is_told_is_told_though_it_was_published_before_that() -> (
-    None
-):
+async def test_subscribing_during_delivery_receives_the_pending_event() -> None:
     told: list[Event] = []
     hears = {"turn_start"}
     go_on = asyncio.Event()

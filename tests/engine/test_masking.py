@@ -90,7 +90,7 @@ def written(harness: ScriptedSession) -> str:
     return harness.session.log.path.read_text()
 
 
-async def test_nobody_gets_to_see_a_secret_that_a_tool_brought(tmp_path: Path) -> None:
+async def test_a_secret_in_a_tool_result_is_masked_everywhere(tmp_path: Path) -> None:
     harness = stage(tmp_path, call("bash", command=f"echo {TOKEN[:10]}''{TOKEN[10:]}; seq 3"), say("done"))
     await harness.prompt("go")
     told = [event.result for event in harness.all(ToolExecutionEnd)]
@@ -327,7 +327,7 @@ async def test_one_installation_makes_the_same_marks_again(tmp_path: Path) -> No
     assert (tmp_path / "agent" / "secrets.key").stat().st_mode & 0o077 == 0
 
 
-async def test_a_pipe_in_place_of_the_key_keeps_nobody_waiting(tmp_path: Path) -> None:
+async def test_a_pipe_in_place_of_the_key_does_not_block(tmp_path: Path) -> None:
     harness = stage(tmp_path, say("x"))
     key = tmp_path / "agent" / "secrets.key"
     key.parent.mkdir(exist_ok=True)

@@ -71,7 +71,7 @@ async def test_what_fails_around_a_call_within_a_call_is_a_result(tmp_path: Path
     assert kept.details and kept.details["hookError"] == "ValueError: no opinion"
 
 
-async def test_a_call_is_given_the_model_that_is_chosen_when_it_runs_and_not_when_it_was_asked_about(
+async def test_a_call_gets_the_model_that_is_chosen_when_it_runs(
     tmp_path: Path,
 ) -> None:
     class Switching(Hooks):

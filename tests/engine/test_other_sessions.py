@@ -56,7 +56,7 @@ async def test_a_read_only_session_takes_no_prompt_and_no_model(tmp_path: Path) 
     assert path.read_bytes() == content
 
 
-async def test_what_was_repaired_is_told_when_a_session_is_opened_while_running(tmp_path: Path) -> None:
+async def test_what_was_repaired_is_reported_when_a_session_is_opened_while_running(tmp_path: Path) -> None:
     harness = ScriptedSession(tmp_path, say("x"))
     path = a_session(harness, tmp_path)
     with path.open("ab") as file:

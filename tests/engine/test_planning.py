@@ -111,7 +111,7 @@ async def test_staying_ends_the_run_in_plan_mode(tmp_path: Path, answer: Any) ->
     assert harness.script.call_count == 1
 
 
-async def test_where_nobody_can_accept_the_plan_is_the_answer(tmp_path: Path) -> None:
+async def test_without_a_user_the_plan_is_the_answer(tmp_path: Path) -> None:
     harness = planning(tmp_path, proposed(), say("never said"), asks="nobody")
     await harness.prompt("four oars")
     assert results(harness) == ["The plan is the answer: no person can accept it here. Nothing was changed."]
@@ -129,7 +129,7 @@ async def test_a_run_that_is_stopped_takes_its_question_back(tmp_path: Path) -> 
     assert harness.session.state.is_planning
 
 
-async def test_nobody_is_reminded_of_todos_while_nothing_can_be_done(tmp_path: Path) -> None:
+async def test_no_todo_reminder_while_nothing_can_be_done(tmp_path: Path) -> None:
     harness = planning(tmp_path, say("I looked."), say("I looked again."), say("never said"))
     harness.effective_settings.set("todo.reminders", True)
     await harness.session.todos.set([TodoPhase(name="Work", tasks=(TodoItem(content="Paint it"),))])

@@ -37,7 +37,7 @@ def test_while_nothing_changes_it_is_made_once():
     assert told(first) == ("You help.\n\n<cwd>\n/here\n</cwd>", [("read", "")])
 
 
-def test_what_changes_is_told():
+def test_what_changes_is_reported():
     heads = RequestHeads()
     sections = dict(SECTIONS)
     heads.of(sections, (tool("read"),))

@@ -155,7 +155,7 @@ async def test_queues_survive_an_abort_and_go_with_the_next_prompt(tmp_path: Pat
     assert prompts(harness) == ["go", "on", "steer", "follow"]
 
 
-async def test_next_turn_waits_for_a_person_and_wakes_nobody(tmp_path: Path) -> None:
+async def test_a_next_turn_message_starts_no_run(tmp_path: Path) -> None:
     harness = ScriptedSession(tmp_path, say("a"), say("b"))
     await harness.session.send(
         CustomMessage(custom_type="note", content="remember"), deliver_as="next_turn", trigger=True
@@ -198,7 +198,7 @@ async def test_an_hour_is_too_long_to_wait_so_the_error_stands(tmp_path: Path) -
     assert [event.will_retry for event in harness.all(AgentEnd)] == [False]
 
 
-async def test_the_servers_hint_is_the_delay_that_is_told(tmp_path: Path) -> None:
+async def test_the_servers_hint_is_the_delay_that_is_reported(tmp_path: Path) -> None:
     harness = ScriptedSession(tmp_path, fail("overloaded, retry after"), say("now"))
     await harness.prompt("go")
     assert [event.delay_ms for event in harness.all(AutoRetryStart)] == [3]
@@ -222,7 +222,7 @@ async def test_the_countdown_can_be_answered_in_the_very_moment_it_is_announced(
     assert not harness.session.state.is_waiting_to_retry
 
 
-async def test_a_countdown_that_nobody_runs_takes_no_answer() -> None:
+async def test_a_countdown_that_is_not_running_takes_no_answer() -> None:
     countdown = RetryDelay()
     countdown.cancel()
     countdown.retry_now()
@@ -341,7 +341,7 @@ async def test_a_request_that_cannot_be_made_is_an_answer_that_says_so(tmp_path:
     assert harness.all(MessageEnd)[-1].message.stop_reason == "stop"
 
 
-async def test_a_run_that_ends_by_accident_is_told_and_the_session_goes_on(tmp_path: Path) -> None:
+async def test_a_run_that_ends_by_accident_is_reported_and_the_session_goes_on(tmp_path: Path) -> None:
     whole = False
 
     def sections() -> dict[str, str]:

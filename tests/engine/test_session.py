@@ -40,7 +40,7 @@ async def test_a_prompt_is_answered_and_lands_in_the_file(tmp_path: Path) -> Non
     assert roles == ["system", "user", "assistant"]
 
 
-async def test_getting_ready_writes_no_session_and_asks_nobody(tmp_path: Path) -> None:
+async def test_warming_up_writes_no_session_and_sends_no_request(tmp_path: Path) -> None:
     harness = ScriptedSession(tmp_path, say("Hello"))
     await asyncio.to_thread(harness.session.warm_up)
     assert not harness.session.log.is_on_disk and not [*tmp_path.rglob("*.jsonl")]
@@ -49,7 +49,7 @@ async def test_getting_ready_writes_no_session_and_asks_nobody(tmp_path: Path) -
     assert harness.session.log.is_on_disk
 
 
-async def test_a_message_is_on_disk_before_anyone_is_told(tmp_path: Path) -> None:
+async def test_a_message_is_on_disk_before_anyone_is_reported(tmp_path: Path) -> None:
     harness = ScriptedSession(tmp_path, call("echo", text="x"), say("done"), tools=[echo()])
     seen: list[bool] = []
 
@@ -214,7 +214,7 @@ async def test_delivery_is_the_first_request_with_headers(tmp_path: Path) -> Non
     assert receipt.request_id not in failed
 
 
-async def test_a_failing_listener_harms_nobody(tmp_path: Path) -> None:
+async def test_a_failing_listener_does_not_affect_others(tmp_path: Path) -> None:
     harness = ScriptedSession(tmp_path, say("ok"))
 
     def broken(event: Event) -> None:

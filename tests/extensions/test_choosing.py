@@ -36,7 +36,7 @@ def test_everything_together(paths: Paths, write):
     )
 
 
-def test_a_broken_list_of_packages_is_told_and_the_rest_is_loaded(paths: Paths, write):
+def test_a_broken_list_of_packages_is_reported_and_the_rest_is_loaded(paths: Paths, write):
     write("mine.py", "def extension(api): pass")
     paths.packages_dir.mkdir(parents=True)
     (paths.packages_dir / "installed.json").write_text("{")

@@ -107,7 +107,7 @@ async def test_matchers_name_tools_of_both_kinds(tmp_path: Path, matcher: str, i
     assert (tmp_path / "a.txt").exists() is not is_asked
 
 
-async def test_a_changed_input_goes_through_the_gate_whatever_the_hook_allows(tmp_path: Path) -> None:
+async def test_a_changed_input_is_judged_by_the_gate_in_any_case(tmp_path: Path) -> None:
     session = HookedSession(tmp_path, writes("a.txt"), writes("b.txt"), say("ok"))
     runs_later = tmp_path / ".git" / "hooks" / "pre-commit"
     command = (

@@ -37,7 +37,7 @@ def stage(folder: Path) -> ExtensionSession:
     return ext_session
 
 
-async def test_what_it_calls_new_and_what_stands_in_new_lines_is_told(tmp_path: Path) -> None:
+async def test_what_it_calls_new_and_what_stands_in_new_lines_is_reported(tmp_path: Path) -> None:
     ext_session = stage(tmp_path)
     heard: list[Diagnose] = []
 
@@ -67,7 +67,7 @@ async def test_what_it_calls_new_and_what_stands_in_new_lines_is_told(tmp_path: 
     assert rows == ["a.md:1: error: far away, and new [words]", "a.md:2: error: in the line [words]"]
 
 
-async def test_several_are_all_heard_and_one_that_fails_is_told(tmp_path: Path) -> None:
+async def test_several_are_all_heard_and_one_that_fails_is_reported(tmp_path: Path) -> None:
     ext_session = stage(tmp_path)
 
     def one(api: ExtensionApi) -> None:

@@ -105,7 +105,7 @@ SELDOM = {
 
 
 @pytest.mark.parametrize("mode", ["tui", "rpc", "print"])
-async def test_everything_is_told(tmp_path: Path, mode: str) -> None:
+async def test_everything_is_reported(tmp_path: Path, mode: str) -> None:
     stage = Stage(
         tmp_path / "home",
         call("read", path="a.txt"),

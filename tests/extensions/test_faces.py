@@ -146,7 +146,7 @@ async def test_commands_shortcuts_and_completions(load, scene: ExtensionHost):
     assert extensions.hooked.problems[0].event == "command /bad"
 
 
-async def test_nobody_to_ask_gives_the_cancelled_value_and_says_so_once():
+async def test_without_a_user_questions_return_the_cancelled_value():
     told: list[Event] = []
     ui = SilentUi(told.append)
     assert await ui.select("?", ["a"]) is None
@@ -192,7 +192,7 @@ async def test_questions_over_rpc_carry_their_answer():
     assert [event.method for event in asked[9:]] == ["setTitle", "set_editor_text"]
 
 
-async def test_a_question_nobody_answers_ends_with_its_timeout():
+async def test_an_unanswered_question_ends_with_its_timeout():
     ui = EventUi(lambda event: None)
     assert await ui.confirm("?", timeout=0.01) is False
     assert await ui.select("?", ["a"], timeout=0.01) is None

@@ -81,7 +81,7 @@ async def test_twice_in_one_answer_counts_too(tmp_path: Path):
     assert sorted(len(text) for text in texts_of(ext_session))[0] <= 120
 
 
-async def test_after_an_edit_only_what_moved_is_told(tmp_path: Path):
+async def test_after_an_edit_only_what_moved_is_reported(tmp_path: Path):
     path = tmp_path / "a.py"
     path.write_text(functions(900))
     edit = call(

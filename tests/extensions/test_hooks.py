@@ -64,7 +64,7 @@ async def test_who_comes_later_has_its_place_in_the_order_of_loading(load):
     assert order == ["one", "two"]
 
 
-async def test_nobody_listening_costs_a_look_up(load):
+async def test_an_event_without_listeners_costs_a_look_up(load):
     extensions = await load()
     assert "context" not in extensions.hooked.waiting
     assert await extensions.hooked.emit("context", None) is None
@@ -271,7 +271,7 @@ async def test_cancelling_the_run_cancels_the_handler(load):
     assert extensions.hooked.problems == []
 
 
-async def test_a_handler_that_is_stopped_before_its_first_step_leaves_nothing_that_python_complains_of(load):
+async def test_a_handler_cancelled_before_its_first_step_causes_no_warning(load):
     """As at the end of the program, whose loop stops all that is under way."""
     made: list[Coroutine[Any, Any, None]] = []
 

@@ -29,7 +29,7 @@ def asked_for() -> list[dict[str, Any]]:
     return [{"index": 0, "delta": {"tool_calls": calls}, "finish_reason": "tool_calls"}]
 
 
-async def test_three_reads_complete_and_their_maps_follow_in_call_order_in_the_next_request(
+async def test_maps_of_three_reads_follow_in_call_order_in_the_next_request(
     tmp_path: Path,
 ) -> None:
     for name in NAMES:

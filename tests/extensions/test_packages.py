@@ -280,7 +280,7 @@ def test_an_update_asks_again_when_something_has_changed(paths: Paths, notes: Pa
         (("remove", "x"), "x is not installed"),
     ],
 )
-def test_misuse_is_told_with_the_remedy(paths: Paths, words: tuple[str, ...], complaint: str):
+def test_misuse_is_reported_with_the_remedy(paths: Paths, words: tuple[str, ...], complaint: str):
     code, _, complained = command(paths, *words)
     assert code != 0
     assert complaint in complained

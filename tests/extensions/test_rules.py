@@ -134,7 +134,9 @@ async def test_an_abort_is_stronger_than_a_rule(tmp_path: Path, rules: Path) -> 
     assert [settled.aborted for settled in ext_session.harness.all(AgentSettled)] == [True]
 
 
-async def test_a_rule_that_does_not_interrupt_is_told_with_the_result(tmp_path: Path, rules: Path) -> None:
+async def test_a_rule_that_does_not_interrupt_is_reported_with_the_result(
+    tmp_path: Path, rules: Path
+) -> None:
     ext_session = ExtensionSession(tmp_path, call("write", "1", path="a.sql", content="select"), say("ok"))
     await ext_session.load(rules_extension.extension, mode="tui")
     await ext_session.extensions.start()
@@ -166,7 +168,7 @@ async def test_a_rule_with_globs_comes_once_when_a_file_is_touched(tmp_path: Pat
     assert "tests" not in ext_session.asked[0].system_prompt
 
 
-async def test_own_extensions_begin_anew_with_the_prompt_behind_other_settings_and_nobody_else_does(
+async def test_changed_settings_reload_only_builtin_extensions(
     tmp_path: Path,
 ) -> None:
     ext_session, begun = ExtensionSession(tmp_path, say("ok"), say("ok")), list[tuple[str, str]]()

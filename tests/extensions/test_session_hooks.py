@@ -106,7 +106,7 @@ async def test_the_system_prompt_of_one_run(tmp_path: Path) -> None:
     assert ext_session.harness.session.requests.sections() == {"preamble": "You are a test."}
 
 
-async def test_the_end_is_told_once(tmp_path: Path) -> None:
+async def test_the_end_is_reported_once(tmp_path: Path) -> None:
     ext_session = ExtensionSession(tmp_path, say("a"))
     told: list[Any] = []
 

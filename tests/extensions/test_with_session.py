@@ -198,7 +198,7 @@ async def test_a_reload_during_a_run(tmp_path: Path) -> None:
     assert not ext_session.harness.all(ExtensionError)
 
 
-async def test_where_nobody_can_be_asked_it_is_said_once(tmp_path: Path) -> None:
+async def test_a_missing_user_is_reported_once(tmp_path: Path) -> None:
     ext_session = ExtensionSession(tmp_path, say("a"), say("b"))
 
     def asks(api: ExtensionApi) -> None:

@@ -77,9 +77,7 @@ def test_encodings_are_seen_through(tmp_path: Path, content: bytes) -> None:
         ("имя_функции", "cp1251"),
     ],
 )
-def test_names_are_those_that_read_shows_whatever_the_encoding(
-    tmp_path: Path, name: str, encoding: str
-) -> None:
+def test_names_are_as_read_shows_them_in_any_encoding(tmp_path: Path, name: str, encoding: str) -> None:
     path = tmp_path / "code.py"
     path.write_bytes(f"def {name}():\n    return 1\n".encode(encoding))
     made = map_file(path)
@@ -112,7 +110,7 @@ def test_a_pipe_is_refused_without_waiting_for_its_writer(tmp_path: Path) -> Non
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read everything")
-def test_no_permission_is_told(tmp_path: Path) -> None:
+def test_no_permission_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "secret.py"
     path.write_text(CODE)
     path.chmod(0)

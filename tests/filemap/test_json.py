@@ -143,7 +143,7 @@ class _EndsSoon(Deadline):
 
 
 @pytest.mark.parametrize("indent", [None, 1])
-def test_what_was_found_before_the_time_was_over_is_told(indent: int | None) -> None:
+def test_what_was_found_before_the_time_was_over_is_reported(indent: int | None) -> None:
     source = json.dumps(
         {"name": "a", "items": [{"id": n, "tags": [1]} for n in range(50_000)]}, indent=indent
     )

@@ -116,7 +116,7 @@ def test_what_the_page_shows_whole_is_not_told_again() -> None:
     assert "(no symbols in the other lines)" in whole
 
 
-def test_every_line_of_a_symbol_is_told_apart_from_the_text() -> None:
+def test_every_line_of_a_symbol_is_distinguished_from_the_text() -> None:
     """So that a person can go to what stands there, without the text being read back."""
     rendered = render_map(classes(3, 2))
     lines = rendered.text.split("\n")
@@ -202,7 +202,7 @@ def test_numbers_in_brackets_are_always_the_lines() -> None:
     level=None,
     budget=1200,
 )
-def test_no_map_exceeds_its_budget_whatever_it_says(
+def test_no_map_exceeds_its_budget(
     names: list[str],
     parents: list[int],
     imports: list[str],

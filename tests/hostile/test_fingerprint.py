@@ -169,7 +169,7 @@ def test_a_trusted_parent_does_not_vouch_for_a_clone_below_it(paths: Paths, fold
 
 
 @pytest.mark.parametrize("how", ["bare", "file", "link"])
-def test_whatever_way_the_clone_has_its_repository(how: str, paths: Paths, folder: Path, put: Put) -> None:
+def test_every_form_of_clone(how: str, paths: Paths, folder: Path, put: Put) -> None:
     put(paths.trust_file, f'{{"{folder}": true}}')
     below = folder / "theirs"
     put(below / ".bayou" / "extensions" / "x.py", "x = 1")

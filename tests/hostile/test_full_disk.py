@@ -61,7 +61,7 @@ def texts(entries: list[dict]) -> list[str]:
     ]
 
 
-async def test_a_printed_answer_is_printed_all_the_same_and_the_end_tells_which_disk_is_full(
+async def test_an_answer_is_printed_and_the_full_disk_is_named_at_the_end(
     server: Loopback, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     elsewhere = tmp_path / "elsewhere"
@@ -162,7 +162,7 @@ async def test_a_full_disk_from_the_beginning_costs_no_answer_either(server: Loo
 
 
 @pytest.mark.parametrize("mode", ["-p", "--mode=json"])
-async def test_standard_output_on_a_full_disk_is_told(server: Loopback, tmp_path: Path, mode: str):
+async def test_standard_output_on_a_full_disk_is_reported(server: Loopback, tmp_path: Path, mode: str):
     server.reply(Reply(body=answer_body(ANSWER)))
     with Path("/dev/full").open("wb") as full:  # noqa: ASYNC230  (a device)
         code, _, err = await run(*BAYOU, *MODEL, mode, "Say it", cwd=tmp_path, stdout=full)
@@ -171,7 +171,7 @@ async def test_standard_output_on_a_full_disk_is_told(server: Loopback, tmp_path
 
 
 @pytest.mark.parametrize(("owner", "part"), [(AgentRunner, "_note_success"), (ModelRequests, "note")])
-async def test_whatever_fails_in_a_run_what_was_begun_is_ended(
+async def test_after_any_failure_every_started_event_is_ended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, owner: type, part: str
 ):
     """Faults of bayou's own, wherever a run may have one."""

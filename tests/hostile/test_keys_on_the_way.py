@@ -171,7 +171,7 @@ async def test_a_sign_in_waits_on_when_another_page_sends_the_browser_to_it():
             assert code_of(await callback.answer(), "our-state") == "ours"
 
 
-def test_an_address_without_a_state_signs_nobody_in():
+def test_a_redirect_without_a_state_signs_in_no_account():
     with pytest.raises(CredentialError, match="has no state"):
         code_of("http://localhost:1455/auth/callback?code=theirs", "our-state")
     assert code_of("bare-code", "our-state") == "bare-code"

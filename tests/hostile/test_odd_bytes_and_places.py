@@ -41,9 +41,7 @@ async def say(tmp_path: Path, *words: str) -> tuple[int, str, str]:
     return await run(*BAYOU, *MODEL, *words, "-p", "Say it", cwd=tmp_path, timeout=30)
 
 
-async def test_a_number_of_thousands_of_digits_in_settings_and_models_is_named_with_its_place(
-    server: Loopback, tmp_path: Path
-):
+async def test_a_number_of_thousands_of_digits_is_reported_with_its_place(server: Loopback, tmp_path: Path):
     agent_file("settings.json").write_text('{\n "retry": {"maxRetries": ' + DIGITS + "}}")
     code, out, err = await say(tmp_path)
     assert (code, out) == (0, "an answer\n")
@@ -141,7 +139,7 @@ async def test_pipes_in_place_of_sessions_and_what_lies_beside_them(server: Loop
     assert (code, out) == (0, "an answer\n")
 
 
-async def test_a_named_pipe_is_read_if_somebody_writes_into_it(server: Loopback, tmp_path: Path):
+async def test_a_named_pipe_with_a_writer_is_read(server: Loopback, tmp_path: Path):
     os.mkfifo(tmp_path / "pipe")
     code, _, err = await say(tmp_path, "@pipe")
     assert code == 2 and "@pipe: It is a pipe into which nobody writes." in err
@@ -161,7 +159,7 @@ async def test_tools_do_not_wait_for_pipes(tmp_path: Path, tool: str):
 
 
 @pytest.mark.parametrize("words", [["-p", "x"], ["--mode", "rpc"], ["--version"], ["--help"]], ids=" ".join)
-async def test_a_closed_standard_output_is_told(server: Loopback, tmp_path: Path, words: list[str]):
+async def test_a_closed_standard_output_is_reported(server: Loopback, tmp_path: Path, words: list[str]):
     code, _, err = await run("sh", "-c", '"$@" >&-', "sh", *BAYOU, *words, cwd=tmp_path)
     assert (code, err) == (
         1,
@@ -191,7 +189,7 @@ async def test_of_an_error_of_300_megabytes_a_few_kilobytes_are_read(server: Loo
     ],
     ids=["page", "json", "page behind blanks", "json behind blanks"],
 )
-async def test_what_is_no_stream_is_told_at_once_though_the_connection_stays_open(
+async def test_what_is_no_stream_is_reported_at_once_though_the_connection_stays_open(
     server: Loopback, tmp_path: Path, body: bytes, told: str
 ):
     server.reply(Reply(headers={"Content-Type": "text/html"}, body=(body,), then_hang=True))

@@ -138,7 +138,7 @@ def test_opening_the_full_screen_runs_nothing(attack: Attack, folder: Path, trap
     assert not mark.exists()
 
 
-async def test_the_branch_is_told_all_the_same(folder: Path, trap: Path) -> None:
+async def test_the_branch_is_reported_all_the_same(folder: Path, trap: Path) -> None:
     fsmonitor(folder, trap)
     (folder / "new.txt").write_text("not committed")
     assert await git_state(folder, home=folder.parent, is_vouched=lambda: False) == "harbour"
@@ -190,7 +190,7 @@ def test_repositories_as_git_makes_them_raise_no_question(folder: Path, tmp_path
         assert found.risky_settings(folder.parent) == (), place
 
 
-def test_what_leads_elsewhere_is_told(folder: Path, tmp_path: Path) -> None:
+def test_what_leads_elsewhere_is_reported(folder: Path, tmp_path: Path) -> None:
     repository(folder)
     git(tmp_path, "clone", "--quiet", "--shared", str(folder), "shared")
     (tmp_path / "loose").mkdir()
@@ -222,7 +222,7 @@ def test_what_leads_elsewhere_is_told(folder: Path, tmp_path: Path) -> None:
         "[core\n",
     ],
 )
-def test_however_it_is_written_it_is_told(text: str, folder: Path) -> None:
+def test_however_it_is_written_it_is_reported(text: str, folder: Path) -> None:
     repository(folder)
     (folder / ".git" / "config").write_text(text, newline="")
     assert len(_oddities(folder)) == 1

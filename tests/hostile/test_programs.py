@@ -67,7 +67,7 @@ def test_every_start_of_a_program_has_a_row_and_every_row_a_start() -> None:
     assert places() == rows, "say in docs/security.md which program it is, when it starts, and what steers it"
 
 
-def test_nobody_hides_a_start_behind_another_name() -> None:
+def test_every_program_start_is_found_under_any_name() -> None:
     """`from subprocess import run` and the like would not be seen above."""
     hidden = [
         f"{name(path)}:{node.lineno}"

@@ -111,7 +111,7 @@ async def _to_the_end(pilot: Pilot[Any], app: Stage) -> None:
         await pilot.pause()
 
 
-async def test_there_is_no_yes_to_what_nobody_can_vouch_for() -> None:
+async def test_unverifiable_settings_cannot_be_trusted() -> None:
     clock = Clock()
     app = Stage("too much", clock, None)
     async with app.run_test() as pilot:
@@ -133,7 +133,7 @@ def test_blanks_do_not_push_anything_out_of_sight(paths: Any, put: Put) -> None:
     assert told == 'shellCommandPrefix = "true;<5000 blanks>touch /tmp/x;"'
 
 
-def test_a_value_that_nobody_would_read_cannot_be_vouched_for(paths: Any, put: Put) -> None:
+def test_an_unreadably_long_value_cannot_be_trusted(paths: Any, put: Put) -> None:
     put(paths.project_settings_file, '{"shellCommandPrefix": "' + "x=1;" * 5000 + 'touch /tmp/x;"}')
     assert trust_question_for(paths).exceeded_limit
 

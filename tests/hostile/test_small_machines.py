@@ -87,7 +87,7 @@ async def test_a_run_with_a_command_and_a_long_answer_in_400_megabytes(tmp_path:
     assert (tmp_path / "out").stat().st_size > 30_000_000
 
 
-async def test_an_answer_for_which_there_is_no_memory_is_told_in_words(tmp_path: Path):
+async def test_an_answer_for_which_there_is_no_memory_is_explained(tmp_path: Path):
     def too_long(*_: object) -> str:
         raise MemoryError
 

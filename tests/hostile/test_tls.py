@@ -145,7 +145,7 @@ CASES: dict[str, tuple[Callable[[CertificateAuthority], ssl.SSLContext], str]] =
 
 
 @pytest.mark.parametrize("name", CASES)
-async def test_what_is_wrong_with_a_server_is_told_in_words_and_not_tried_again(
+async def test_what_is_wrong_with_a_server_is_explained_and_not_tried_again(
     name: str, authority: CertificateAuthority
 ):
     make, words = CASES[name]
@@ -160,7 +160,7 @@ async def test_what_is_wrong_with_a_server_is_told_in_words_and_not_tried_again(
     assert "_" not in text.replace("SSL_CERT_FILE", "") and not classify(message).is_retryable
 
 
-async def test_an_authority_that_nobody_knows(authority: CertificateAuthority):
+async def test_an_unknown_certificate_authority(authority: CertificateAuthority):
     with answering(encrypted(authority.server("private"))) as port:
         text = (await told(port, None)).error_message or ""
         assert "unable to get local issuer certificate" in text and "SSL_CERT_FILE" in text

@@ -167,5 +167,7 @@ READERS: dict[str, Callable[[Path, bytes], Awaitable[None]]] = {
 
 @pytest.mark.parametrize("bad", BAD)
 @pytest.mark.parametrize("reader", READERS)
-async def test_json_that_cannot_be_read_is_told_or_passed_over(reader: str, bad: str, tmp_path: Path) -> None:
+async def test_json_that_cannot_be_read_is_reported_or_passed_over(
+    reader: str, bad: str, tmp_path: Path
+) -> None:
     await READERS[reader](tmp_path, BAD[bad])

@@ -71,7 +71,7 @@ async def test_one_loop_lives_between_the_cells(say: Say) -> None:
     assert await say("await waiting") == "Out: 8"
 
 
-async def test_tasks_that_nothing_holds_end_with_their_cell_and_it_is_told(say: Say) -> None:
+async def test_tasks_that_nothing_holds_end_with_their_cell_and_it_is_reported(say: Say) -> None:
     told = await say("import asyncio\nasyncio.create_task(asyncio.sleep(99))\nawait asyncio.sleep(0)")
     assert "A task still ran at the end of the cell, held by no name" in told
 

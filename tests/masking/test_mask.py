@@ -228,7 +228,7 @@ def test_own_shapes():
     )
 
 
-def test_a_key_that_goes_on_is_told():
+def test_a_key_that_goes_on_is_reported():
     lines = PRIVATE_KEY.splitlines(keepends=True)
     assert find_private_keys("".join(lines[:4])).is_open
     assert not find_private_keys(PRIVATE_KEY).is_open

@@ -86,7 +86,7 @@ async def test_a_server_on_the_network_is_called_like_any_other(desk: Asked):
         server.close()
 
 
-async def test_a_sign_in_that_ends_in_the_middle_is_told_and_a_new_one_counts_at_once(desk: Asked):
+async def test_a_sign_in_that_ends_in_the_middle_is_reported_and_a_new_one_counts_at_once(desk: Asked):
     server = GuardedServer()
     try:
         desk.paths.agent_dir.mkdir(parents=True)

@@ -65,7 +65,7 @@ def test_answers_are_what_the_server_wants():
         ("tags", "a,b", "choose at most 1"),
     ],
 )
-def test_what_does_not_fit_is_told(name: str, text: str, words: str):
+def test_what_does_not_fit_is_reported(name: str, text: str, words: str):
     field = next(each for each in elicitation_form("docs", PARAMS).fields if each.name == name)
     value, problem = validate_field(field, text)
     assert value is None
@@ -164,7 +164,7 @@ async def test_a_person_answers_all_at_once():
     assert await asked("person", Told({"name": ""}), SHORT) == {"action": "cancel"}
 
 
-async def test_where_nobody_is_the_server_is_told_no_and_that_is_said_once():
+async def test_without_a_user_a_servers_question_is_declined():
     told = Told()
     questions = questions_of("nobody", told)
     assert [await questions.ask("docs", SHORT) for _ in range(2)] == [{"action": "decline"}] * 2

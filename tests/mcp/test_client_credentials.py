@@ -54,9 +54,7 @@ async def test_it_is_let_in_without_anybody_and_again_when_its_token_runs_out(
     assert SECRET not in sign_ins.path.read_text()
 
 
-async def test_what_it_is_refused_for_is_told_and_nobody_is_sent_to_a_browser(
-    server: GuardedServer, sign_ins: TokenStore
-):
+async def test_a_refusal_is_reported_without_opening_a_browser(server: GuardedServer, sign_ins: TokenStore):
     with pytest.raises(
         ServerUnavailable, match=r"the client id robot was rejected: .*invalid_client"
     ) as told:
@@ -117,7 +115,7 @@ async def test_its_secret_may_come_from_elsewhere(server: GuardedServer, sign_in
         ({"grantType": "client_credentials", "clientId": "x", "privateKey": {}}, "must be a text"),
     ],
 )
-def test_what_makes_no_sense_is_told(oauth: dict[str, Any], words: str):
+def test_what_makes_no_sense_is_reported(oauth: dict[str, Any], words: str):
     config, problems = decode_entry("docs", {"url": "https://x.example", "oauth": oauth}, origin="user")
     assert any(words in one.text for one in problems), json.dumps([one.text for one in problems])
     assert config.problem

@@ -166,7 +166,7 @@ def test_a_broken_entry_says_what_is_wrong_and_the_others_count(paths: Paths, pu
         ('{"mcpServers": {"x": {"comand": "x"}}}', "neither `command` nor `url`"),
     ],
 )
-def test_a_broken_file_is_told_and_nothing_is_raised(paths: Paths, text, words):
+def test_a_broken_file_is_reported_and_nothing_is_raised(paths: Paths, text, words):
     file = user_servers_file(paths)
     file.parent.mkdir(parents=True)
     file.write_bytes(text.encode("utf-8", "surrogateescape"))
@@ -175,6 +175,6 @@ def test_a_broken_file_is_told_and_nothing_is_raised(paths: Paths, text, words):
     assert "\x1b" not in told
 
 
-def test_a_file_without_servers_is_nobodys_business(paths: Paths, put):
+def test_a_file_without_servers_is_ignored(paths: Paths, put):
     put(paths.cwd / "mcp.json", '{"name": "a package that is a server"}')
     assert merge_configured_servers(paths, is_trusted=True).problems == ()

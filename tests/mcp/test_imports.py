@@ -107,7 +107,7 @@ def test_opencodes_lists_and_pis_exposures(paths: Paths, put):
 @pytest.mark.parametrize(
     "text", ["{", "[]", '{"mcpServers": []}', '{"mcpServers": {"a": 1, "": {}, "b": {"command": {}}}}']
 )
-def test_what_is_broken_there_is_told_and_taken_from_nobody(paths: Paths, put, text):
+def test_broken_servers_are_reported_and_not_imported(paths: Paths, put, text):
     put(paths.home / ".cursor" / "mcp.json", text)
     found = servers_of_program("cursor", paths.home, paths.cwd, {})
     assert all(each.problem for each in found.servers)
@@ -115,6 +115,6 @@ def test_what_is_broken_there_is_told_and_taken_from_nobody(paths: Paths, put, t
     assert "config.toml cannot be read" in servers_of_program("codex", paths.home, paths.cwd, {}).problems[0]
 
 
-def test_a_program_that_nobody_knows_is_refused(paths: Paths):
+def test_an_unknown_program_is_refused(paths: Paths):
     with pytest.raises(UserError, match="claude, cursor"):
         servers_of_program("emacs", paths.home, paths.cwd, {})

@@ -149,7 +149,7 @@ async def test_few_tools_are_declared_and_run_as_they_are(desk: Desk):
     assert "mcp_call" not in session.tools.active() or "mcp_servers" in session.requests.sections()
 
 
-async def test_what_each_server_takes_of_the_window_is_told(desk: Desk):
+async def test_what_each_server_takes_of_the_window_is_reported(desk: Desk):
     desk.configure(docs={"exposure": "direct"}, more={"exposure": "search"})
     await desk.known()
     session = desk.open()

@@ -135,7 +135,7 @@ async def test_one_that_was_started_anew_between_two_calls_is_met_anew(place: Pl
 
 
 @every_kind
-async def test_one_that_dies_in_a_call_is_told_and_the_call_is_not_repeated(place: Place):
+async def test_one_that_dies_in_a_call_is_reported_and_the_call_is_not_repeated(place: Place):
     assert await place.echo("one") == "one"
     with pytest.raises(ConnectionLost, match="The call may have been carried out"):
         await place.life.call("die", {})
@@ -165,7 +165,7 @@ async def test_a_call_that_says_nothing_ends_at_its_limit(place: Place):
 
 
 @pytest.mark.parametrize("kind", ["streamable-http"])
-async def test_an_address_that_does_not_speak_sse_is_told_in_words(place: Place):
+async def test_an_address_that_does_not_speak_sse_is_explained(place: Place):
     place.life.config = ServerConfig(name="far", type="sse", url=place.served.url, start_timeout=20)
     with pytest.raises(ServerUnavailable) as told:
         await place.life.link()
@@ -173,7 +173,7 @@ async def test_an_address_that_does_not_speak_sse_is_told_in_words(place: Place)
 
 
 @pytest.mark.parametrize("kind", ["sse"])
-async def test_an_address_that_speaks_sse_alone_is_told_in_words(place: Place):
+async def test_an_address_that_speaks_sse_alone_is_explained(place: Place):
     place.life.config = ServerConfig(name="far", type="http", url=place.served.url, start_timeout=20)
     with pytest.raises(ServerUnavailable) as told:
         await place.life.link()
@@ -198,7 +198,7 @@ async def life_with(server: GuardedServer, folder: Path) -> AsyncIterator[Manage
         server.close()
 
 
-async def test_a_session_that_the_server_has_forgotten_is_begun_anew_and_the_call_is_made_once(
+async def test_a_forgotten_session_is_renewed_and_the_call_is_made_once(
     tmp_path: Path,
 ):
     """It says that it does not know us, so it has done nothing."""
@@ -239,7 +239,7 @@ async def test_an_answer_in_events_may_be_as_long_as_any_other(tmp_path: Path):
         assert (await life.call("echo", {}))["content"][0]["text"] == server.events
 
 
-async def test_a_stream_of_events_that_ends_without_the_answer_is_told_as_that(tmp_path: Path):
+async def test_a_stream_of_events_that_ends_without_the_answer_is_reported(tmp_path: Path):
     server = GuardedServer()
     server.needs_sign_in, server.events = False, "nothing"
     async with life_with(server, tmp_path) as life:
@@ -247,7 +247,7 @@ async def test_a_stream_of_events_that_ends_without_the_answer_is_told_as_that(t
             await life.call("echo", {})
 
 
-async def test_an_answer_that_is_not_packed_as_it_says_is_told_as_that(tmp_path: Path):
+async def test_an_answer_that_is_not_packed_as_it_says_is_reported(tmp_path: Path):
     server = GuardedServer()
     server.needs_sign_in, server.mislabelled = False, True
     async with life_with(server, tmp_path) as life:

@@ -138,7 +138,7 @@ async def test_a_private_certificate_is_believed_when_it_is_named(
         assert await called(robot(server), tmp_path, proxy.url) == "heard"
 
 
-async def test_what_cannot_be_used_is_told(
+async def test_what_cannot_be_used_is_reported(
     server: GuardedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     with pytest.raises(ServerUnavailable, match="The proxy gopher://x cannot be used"):
@@ -148,7 +148,7 @@ async def test_what_cannot_be_used_is_told(
         await called(robot(server), tmp_path)
 
 
-async def test_a_proxy_that_refuses_is_told(server: GuardedServer, tmp_path: Path):
+async def test_a_proxy_that_refuses_is_reported(server: GuardedServer, tmp_path: Path):
     async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
         writer.write(b"HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n")

@@ -72,7 +72,7 @@ def test_arguments_stand_by_name_or_in_order_and_the_last_takes_the_rest():
         arguments_of(PromptView(server="s", name="p"), "too much")
 
 
-def test_messages_become_one_prompt_and_nonsense_is_told():
+def test_messages_become_one_prompt_and_nonsense_is_reported():
     picture = {"type": "image", "data": "aGk=", "mimeType": "image/png"}
     messages: list[Any] = [
         {"role": "user", "content": {"type": "text", "text": "Look \x1b[31m"}},

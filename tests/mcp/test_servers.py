@@ -229,7 +229,7 @@ async def test_a_server_that_dies_in_a_call_is_started_anew_and_the_call_is_not_
     assert (await life.call("echo", {"text": "again"}))["content"][0]["text"] == "again"
 
 
-async def test_a_server_that_is_killed_in_a_call_is_told_as_that(place: Place):
+async def test_a_server_that_is_killed_in_a_call_is_reported(place: Place):
     life = place.life()
     await life.link()
     heard = asyncio.Event()

@@ -324,7 +324,7 @@ async def test_a_greeting_is_tried_again_and_a_call_never(server: GuardedServer,
     assert server.requests[before:].count("POST /mcp") == 1
 
 
-async def test_nobody_there_is_told_in_words(sign_ins: TokenStore):
+async def test_a_missing_server_is_explained(sign_ins: TokenStore):
     with pytest.raises(ServerUnavailable, match=r"127\.0\.0\.1:9 cannot be reached"):
         await heard(ServerConfig(name="docs", type="http", url="http://127.0.0.1:9/mcp"), sign_ins)
 

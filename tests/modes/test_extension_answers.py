@@ -62,7 +62,7 @@ async def test_an_extension_that_ends_print_mode_does_not_lose_the_answer(tmp_pa
     assert (tmp_path / "one").exists()
 
 
-async def test_prompts_behind_the_end_are_not_sent_and_that_is_told(tmp_path: Path) -> None:
+async def test_prompts_behind_the_end_are_not_sent_and_that_is_reported(tmp_path: Path) -> None:
     code, out, said = await ran(tmp_path, *printed(tmp_path, "one", "two"))
     assert (code, out) == (0, "Done.\n")
     assert "An extension ended bayou: a further prompt was not sent." in said

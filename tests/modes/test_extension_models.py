@@ -124,7 +124,7 @@ async def test_a_session_that_is_switched_to_says_so_too(tmp_path: Path, install
         assert any(MISSING in text for text in told)
 
 
-async def test_a_name_that_nobody_has_is_refused(tmp_path: Path) -> None:
+async def test_an_unknown_name_is_refused(tmp_path: Path) -> None:
     done = await bayou("-p", "--model", "guild/carpenter", "hello", cwd=tmp_path)
     assert (done.code, done.out) == (2, "")
     assert "No model is called 'guild/carpenter'" in done.err

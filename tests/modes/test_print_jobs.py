@@ -40,7 +40,7 @@ async def test_a_prompt_behind_one_with_a_job_is_answered_and_the_job_waited_for
     assert [text.split(" ")[0] for text in said] == ["I", "then", "Heard:"]
 
 
-async def test_what_never_ends_by_itself_can_be_ended_with_what_the_model_is_told(tmp_path: Path) -> None:
+async def test_what_never_ends_by_itself_can_be_ended_with_what_the_model_is_reported(tmp_path: Path) -> None:
     done = await bayou("-p", "-e", JOBS, "sleep 1000 and end it", cwd=tmp_path)
     assert done.code == 0
     assert "Heard: Background job1 (sleep 1000) has ended: failed." in done.out

@@ -92,7 +92,7 @@ async def test_an_abort_cancels_what_is_asked(tmp_path: Path) -> None:
         assert await waiting == "handled"
 
 
-async def test_what_only_a_terminal_can_do_is_told_once(tmp_path: Path) -> None:
+async def test_what_only_a_terminal_can_do_is_reported_once(tmp_path: Path) -> None:
     notices: list[str] = []
     async with scripted_client(tmp_path) as client:
         client.on_event(lambda data: notices.append(data["text"]) if data["type"] == "notice" else None)

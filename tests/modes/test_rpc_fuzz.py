@@ -213,9 +213,7 @@ def test_any_command_of_the_person(dialogue: Dialogue, command: dict[str, Any]) 
 @pytest.mark.parametrize(
     "fields", [{}, {"id": 5}, {"id": "no", "result": 7, "partialResult": [], "value": {}}]
 )
-def test_answers_that_nobody_waits_for_are_passed_over(
-    dialogue: Dialogue, kind: str, fields: dict[str, Any]
-) -> None:
+def test_unexpected_answers_are_ignored(dialogue: Dialogue, kind: str, fields: dict[str, Any]) -> None:
     assert dialogue.answers(json.dumps({"type": kind, **fields}).encode(), count=0) == []
 
 

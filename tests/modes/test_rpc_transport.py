@@ -94,7 +94,7 @@ def resident(pid: int) -> int:
     return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
-async def test_abort_gets_through_while_nobody_reads(tmp_path: Path) -> None:
+async def test_abort_works_while_output_is_not_read(tmp_path: Path) -> None:
     process = await start(tmp_path, "-e", STAGE, "--no-merge-deltas")
     assert process.stdout is not None
     put(process, type="prompt", message="words 50000", id="p")
@@ -109,7 +109,7 @@ async def test_abort_gets_through_while_nobody_reads(tmp_path: Path) -> None:
     await process.communicate(b"")
 
 
-async def test_sigterm_ends_it_although_nobody_reads(tmp_path: Path) -> None:
+async def test_sigterm_ends_it_while_output_is_not_read(tmp_path: Path) -> None:
     process = await start(tmp_path, "-e", STAGE, "--no-merge-deltas")
     assert process.stdout is not None
     put(process, type="prompt", message="words 50000", id="p")

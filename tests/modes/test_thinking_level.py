@@ -29,7 +29,7 @@ async def test_a_level_given_for_a_resumed_session_counts_and_is_kept(tmp_path: 
     assert await level(tmp_path, "-c") == "low"
 
 
-async def test_what_nobody_asked_for_is_not_kept(tmp_path: Path) -> None:
+async def test_an_unrequested_level_is_not_saved(tmp_path: Path) -> None:
     await bayou("-p", "-e", STAGE, "one", cwd=tmp_path)
     write_settings({"defaultThinkingLevel": "low"})
     assert await level(tmp_path, "-c") == "low"

@@ -175,7 +175,7 @@ def test_it_needs_no_network_library():
     assert found.strip() == "[]"
 
 
-async def test_a_file_is_changed_and_the_result_is_told(chat: Chat):
+async def test_a_file_is_changed_and_the_result_is_reported(chat: Chat):
     chat.put("n.txt", "one two\n")
     assert "`n.txt` is changed in 1 place." in await chat.say('change "one" to "1" in n.txt')
     assert (chat.folder / "n.txt").read_text() == "1 two\n"
@@ -193,7 +193,7 @@ async def test_a_command_goes_on_to_the_end_of_the_request(chat: Chat):
     assert "wrote 2 lines" in await chat.say("run echo one\necho two")
 
 
-async def test_a_missing_file_is_told(chat: Chat):
+async def test_a_missing_file_is_reported(chat: Chat):
     assert "read `nope.txt` failed" in await chat.say("read nope.txt")
 
 

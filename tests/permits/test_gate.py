@@ -109,7 +109,7 @@ async def test_several_calls_of_one_answer_are_asked_one_after_the_other(tmp_pat
 
 
 @pytest.mark.parametrize("mode", ["read-only", "ask", "auto-edit", "full"])
-async def test_the_floor_holds_in_every_mode_when_nobody_can_answer(tmp_path: Path, mode: str) -> None:
+async def test_dangerous_commands_are_refused_in_every_mode_without_a_user(tmp_path: Path, mode: str) -> None:
     harness = gated_session(tmp_path, call("bash", command="rm -rf ~"), say("ok"), asks="nobody", mode=mode)
     (tmp_path / "home" / "kept").write_text("x")
     await harness.prompt("go")
@@ -301,7 +301,7 @@ async def test_a_command_is_judged_where_it_begins(tmp_path: Path) -> None:
     assert "outside the workspace" in results(harness)[0]
 
 
-async def test_in_a_shell_that_lasts_nobody_knows_the_folder(tmp_path: Path) -> None:
+async def test_in_a_persistent_shell_the_folder_is_unknown(tmp_path: Path) -> None:
     harness = gated_session(
         tmp_path, call("bash", command="rm -rf build"), say("ok"), asks="nobody", mode="full"
     )

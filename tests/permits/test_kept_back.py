@@ -85,7 +85,7 @@ async def test_without_rules_only_secrets_are_passed_over(tmp_path: Path) -> Non
     assert "of .env'" not in result and "server.pem" not in result
 
 
-async def test_where_nothing_is_found_one_hears_what_was_passed_over_whatever_stands_in_it(
+async def test_an_empty_search_names_the_skipped_files(
     tmp_path: Path,
 ) -> None:
     asked = [

@@ -93,7 +93,7 @@ def test_no_interpreter_shell_or_wrapper_is_offered_with_any_words(command: str)
 @pytest.mark.parametrize(
     "broken", ["nonsense", "bash:", "bash: **", "frob: x", "net: a b", "bash: a\nb", "sandbox.write: x"]
 )
-def test_a_broken_rule_is_told_and_nothing_of_its_file_is_allowed(broken: str) -> None:
+def test_a_broken_rule_is_reported_and_nothing_of_its_file_is_allowed(broken: str) -> None:
     rules = merged_rules([WrittenRules(origin="user", allow=("bash: make all", broken))])
     assert rules.left_out == ("user",)
     assert [problem.text for problem in rules.problems] == [broken]

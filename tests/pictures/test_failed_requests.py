@@ -63,7 +63,7 @@ def refusal(name: str) -> Reply:
     return Reply(status=status, headers={"Content-Type": "application/json", **headers}, body=body)
 
 
-async def test_the_step_that_helps_is_told_and_its_key_works(
+async def test_the_step_that_helps_is_reported_and_its_key_works(
     screen: Screen, photographs: Photographs, server: Loopback
 ) -> None:
     use(screen.project, server.url)
@@ -86,7 +86,9 @@ async def test_the_step_that_helps_is_told_and_its_key_works(
         assert tour.words().count("ctrl+l chooses") == 1
 
 
-async def test_a_server_that_nobody_runs(screen: Screen, photographs: Photographs, server: Loopback) -> None:
+async def test_a_server_that_is_not_running(
+    screen: Screen, photographs: Photographs, server: Loopback
+) -> None:
     use(screen.project, "http://127.0.0.1:9")
     app = screen.app("--model", "anthropic/claude-opus-4-1", theme=photographs.theme)
     async with photographs.of(app) as tour:

@@ -121,7 +121,7 @@ def test_pictures_that_changed_alike_are_one_change_in_any_size():
     assert comparison.told().startswith("3 pictures differ in 2 changes: ")
 
 
-def test_what_only_moved_is_told_and_is_no_other_change_of_the_kind(project: Project):
+def test_what_only_moved_is_reported_and_is_no_other_change_of_the_kind(project: Project):
     """A row further down, a column further right: the words are the same, and still one has to look."""
     old = {"a.svg": picture("sails", "oars"), "b.svg": picture("name  12"), "c.svg": picture("sails", "oars")}
     new = {
@@ -167,7 +167,7 @@ def test_what_is_new_gone_and_renamed_is_named():
         '<rect fill="red" x="0" y="1.5" width="1e12" height="24.65"/>',
     ],
 )
-def test_a_broken_picture_is_told_and_harms_nothing(svg: str):
+def test_a_broken_picture_is_reported_and_harms_nothing(svg: str):
     comparison = compare_texts({"a.svg": picture("whole")}, {"a.svg": svg}, Review())
     page = changes_page(comparison, "broken", Review(), {})
     assert "cut off, or no picture" in page
@@ -226,7 +226,7 @@ def test_a_branch_that_deleted_all_pictures(project: Project, capsys: pytest.Cap
 
 
 @pytest.mark.parametrize("asked", ["nowhere..HEAD", "--output=x..HEAD", "HEAD..nowhere"])
-def test_a_range_that_is_none_is_told(project: Project, capsys: pytest.CaptureFixture[str], asked: str):
+def test_a_range_that_is_none_is_reported(project: Project, capsys: pytest.CaptureFixture[str], asked: str):
     project.commit({"a.svg": picture("one")})
     with pytest.raises(SystemExit) if asked.startswith("--") else contextlib.nullcontext():
         assert command.main([asked]) == 2
@@ -400,7 +400,7 @@ def test_single_screens_are_photographed_by_the_picture_plugin(checkout: Path):
 
 
 @pytest.mark.parametrize("words", [["--snapshot-update"], ["tests", "--snapshot-update"]])
-def test_taking_whatever_the_whole_suite_makes_is_refused(checkout: Path, words: list[str]):
+def test_updating_all_snapshots_at_once_is_refused(checkout: Path, words: list[str]):
     refused = _pytest(checkout, *words)
     assert refused.returncode == 4
     assert "name the test whose pictures you looked at" in refused.stderr

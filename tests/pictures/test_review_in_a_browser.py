@@ -39,7 +39,7 @@ def page(tmp_path: Path) -> Path:
     return path
 
 
-def test_it_draws_says_nothing_and_asks_nobody(browser: Browser, page: Path) -> None:
+def test_the_page_draws_without_errors_or_requests(browser: Browser, page: Path) -> None:
     browser.open(page)
     assert browser.value(DRAWN)
     assert browser.value(

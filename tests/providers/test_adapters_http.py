@@ -121,7 +121,7 @@ async def test_the_hooks_see_payload_headers_and_the_response_before_its_body(ap
 
 
 @every_api
-async def test_bayou_names_itself_and_sends_nobody_elses_settings(
+async def test_requests_name_bayou_and_carry_no_foreign_settings(
     api: str, server: Loopback, monkeypatch: pytest.MonkeyPatch
 ):
     for name in ("OPENAI_ORG_ID", "OPENAI_PROJECT_ID", "OPENAI_API_KEY", "ANTHROPIC_API_KEY"):

@@ -184,7 +184,7 @@ def test_bundled_models_can_be_changed_replaced_and_added(tmp_path: Path):
         ("[]", 1, 1, "the top level must be a JSON object"),
     ],
 )
-def test_a_broken_models_json_is_told_with_its_place_and_left_alone(
+def test_a_broken_models_json_is_reported_with_its_place_and_left_alone(
     tmp_path: Path, text: str, line: int, column: int, words: str
 ):
     write(tmp_path, text)

@@ -118,7 +118,7 @@ QUOTAS = {
 
 
 @pytest.mark.parametrize("name", [name for name, _ in QUOTA])
-def test_nobody_waits_for_a_quota(name: str):
+def test_a_used_up_quota_is_not_retried(name: str):
     found = classify(failed(QUOTAS[name], status=429))
     assert (found.kind, found.is_retryable) == ("quota", False)
 

@@ -143,7 +143,7 @@ async def test_a_plain_answer_of_several_servers(name: str, events: list[Any], d
         ),
     ],
 )
-async def test_calls_are_told_apart_whatever_is_left_out(name: str, events: list[Any], server: Loopback):
+async def test_calls_are_distinguished_without_ids_or_indexes(name: str, events: list[Any], server: Loopback):
     message = await answer_to(server, *events, chunk("stop"))
     calls = message.tool_calls
     assert [(each.name, each.arguments) for each in calls] == [

@@ -93,7 +93,7 @@ async def test_a_slow_listener_gets_longer_deltas_not_more():
     assert shape(await listen(stream)) == ["start", "text_delta", "done"]
 
 
-async def test_whatever_an_adapter_raises_becomes_the_single_error_event():
+async def test_any_error_of_an_adapter_becomes_one_error_event():
     async def adapter(
         model: Model, context: Context, options: StreamOptions, stream: AssistantStream
     ) -> None:
@@ -147,7 +147,7 @@ async def test_cancelling_before_anything_ran():
 
 
 @pytest.mark.parametrize("has_begun", [False, True])
-async def test_silence_is_told_and_then_ended_with_a_retryable_error(has_begun: bool):
+async def test_silence_is_reported_and_then_ended_with_a_retryable_error(has_begun: bool):
     told: list[tuple[str, float]] = []
 
     async def adapter(
@@ -170,7 +170,7 @@ async def test_silence_is_told_and_then_ended_with_a_retryable_error(has_begun: 
     assert all(0 <= seconds <= 0.4 for _, seconds in told)
 
 
-async def test_what_ends_a_silence_is_told_at_once():
+async def test_what_ends_a_silence_is_reported_at_once():
     told: list[str] = []
     has_told, goes_on = asyncio.Event(), asyncio.Event()
 

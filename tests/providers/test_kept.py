@@ -133,7 +133,7 @@ async def test_a_growing_conversation_is_sent_as_if_it_were_made_anew(api: str, 
 
 
 @every_api
-async def test_whatever_is_changed_is_sent_changed(api: str, server: Loopback):
+async def test_every_change_of_a_message_is_sent(api: str, server: Loopback):
     server.sse(ANSWERS[api]())
     model, kept = model_for(api, server.url), RequestCache()
     messages = [user_message("Begin"), *conversation(api, 11, 30), user_message("End")]

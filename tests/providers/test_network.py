@@ -184,7 +184,7 @@ async def tls_server(certificate: tuple[Path, Path]) -> AsyncIterator[Loopback]:
 
 
 @every_api
-async def test_a_certificate_that_nobody_vouches_for(api: str, certificate: tuple[Path, Path]):
+async def test_an_untrusted_certificate(api: str, certificate: tuple[Path, Path]):
     async with tls_server(certificate) as server:
         server.sse(ANSWERS[api]())
         message = await ask(model_for(api, server.url))

@@ -45,7 +45,7 @@ async def test_another_server_gets_no_key_and_no_header_that_may_be_one(api: str
 
 
 @pytest.mark.parametrize("status", [301, 302, 303])
-async def test_a_redirect_that_would_lose_the_question_is_told_instead(status: int, server: Loopback):
+async def test_a_redirect_that_would_lose_the_question_is_reported_instead(status: int, server: Loopback):
     server.reply(moved(status, "https://new.example/v1?key=sk-hidden"))
     message = await ask(model_for(API, server.url))
     failed(message, f"{status} ", "https://new.example/v1", "use that address")

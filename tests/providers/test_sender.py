@@ -158,7 +158,7 @@ async def test_a_kept_connection_that_ends_with_the_next_request_is_replaced_onc
 
 
 @pytest.mark.parametrize("how", ["at once", "while it rests", "while it rests, and closes"])
-async def test_an_answer_that_nobody_asked_for_is_nobodys_answer(how: str):
+async def test_an_unrequested_response_is_discarded(how: str):
     """A second answer behind the first, or the farewell that some routers write to a connection that rests."""
     unasked = WHOLE.replace(b"Hello", b"Other") if how == "at once" else b"HTTP/1.1 408 Late\r\n\r\n"
 
@@ -229,7 +229,7 @@ async def test_a_large_request_that_is_refused_before_it_is_read(then: str):
     assert ("413" in told and "more than I take" in told) or (then == "resets" and "Connection error" in told)
 
 
-async def test_a_large_request_arrives_whole_while_nobody_answers():
+async def test_a_large_request_is_sent_completely_without_an_early_answer():
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         got = await server.request(reader)
         assert got.count(b"x") >= 30_000_000

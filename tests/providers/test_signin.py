@@ -147,7 +147,7 @@ def test_redirects_that_bring_no_sign_in(answer: str, words: str):
         code_of(answer, "s")
 
 
-async def test_a_refused_code_is_told(server: Loopback):
+async def test_a_refused_code_is_reported(server: Loopback):
     server.reply(json_reply({"error": "invalid_grant", "error_description": "Code expired"}, 400))
 
     async def in_the_browser(url: str) -> str | None:
@@ -189,7 +189,7 @@ async def test_chatgpt_gives_each_sign_in_a_client_of_its_own(server: Loopback, 
     assert began["resource"] == went_on["resource"] == "https://api.openai.com/v1"
 
 
-async def test_a_sign_in_without_its_client_is_told(server: Loopback):
+async def test_a_sign_in_without_its_client_is_reported(server: Loopback):
     async def in_the_browser(url: str) -> str | None:
         return f"http://x/?code=c&state={query(url)['state']}"
 
@@ -301,7 +301,7 @@ async def test_a_refresh_that_fails_says_how_to_sign_in_again(server: Loopback, 
 
 
 @pytest.mark.parametrize("status", [400, 500])
-async def test_a_refusal_that_repeats_the_refresh_token_is_told_without_it(
+async def test_a_refusal_that_repeats_the_refresh_token_is_reported_without_it(
     status: int, server: Loopback, tmp_path: Path
 ):
     token = "refresh+token/of=an-account"

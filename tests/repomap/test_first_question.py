@@ -42,7 +42,7 @@ def test_few_words_a_mention_or_an_even_field_say_nothing(fleet: Workspace, prom
     assert first_question_aside(fleet, prompt) is None
 
 
-def test_in_a_small_folder_nothing_is_told(tmp_path: Path):
+def test_in_a_small_folder_nothing_is_reported(tmp_path: Path):
     (tmp_path / "boats").mkdir()
     (tmp_path / "boats" / "anchor.py").write_text("def turn_capstan(chain):\n    return chain\n")
     repository = MappedRepository(tmp_path / "boats", tmp_path / "cache")

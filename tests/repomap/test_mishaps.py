@@ -101,7 +101,9 @@ def test_a_branch_that_is_changed_during_a_build_is_the_one_that_is_shown(
     assert repository.definitions("old249")[1] == 0
 
 
-def test_without_room_for_an_index_one_is_told_and_answers_go_by_paths(folder: Path, tmp_path: Path) -> None:
+def test_without_room_for_an_index_one_is_reported_and_answers_go_by_paths(
+    folder: Path, tmp_path: Path
+) -> None:
     for number in range(120):
         write(
             folder, f"many/file{number}.py", f"def thing{number}_{os.urandom(400).hex()}():\n    pass\n" * 9

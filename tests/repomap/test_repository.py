@@ -173,7 +173,7 @@ def test_an_index_of_another_version_is_made_anew(repository: MappedRepository):
     assert shown(repository, "cache directory")[0] == "harbour/cache.py"
 
 
-def test_where_nothing_can_be_written_one_is_told(folder: Path, tmp_path: Path):
+def test_where_nothing_can_be_written_one_is_reported(folder: Path, tmp_path: Path):
     (tmp_path / "cache").write_text("a file")
     told = MappedRepository(folder, tmp_path / "cache").bring_up_to_date(workers=0)
     assert "cannot be kept" in told
@@ -297,7 +297,7 @@ def test_folders_are_not_counted_as_files(repository: MappedRepository):
     )
 
 
-def test_indexes_that_nobody_asks_for_go(repository: MappedRepository, tmp_path: Path):
+def test_unused_indexes_are_deleted(repository: MappedRepository, tmp_path: Path):
     old = repository.index.with_name("old.sqlite")
     old.write_bytes(b"x" * 100)
     os.utime(old, (0, 0))
@@ -309,7 +309,7 @@ def test_indexes_that_nobody_asks_for_go(repository: MappedRepository, tmp_path:
     assert len(list(repository.index.parent.glob("*.sqlite"))) == 1
 
 
-def test_nobody_holds_the_lock_of_an_index_that_is_done(repository: MappedRepository):
+def test_a_finished_index_is_not_locked(repository: MappedRepository):
     lock = repository.index.with_name(repository.index.name + ".lock")
     with lock.open() as file:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

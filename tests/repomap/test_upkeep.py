@@ -43,7 +43,7 @@ def test_a_small_folder_with_much_in_it_is_left_to_the_builder(
         repository.close()
 
 
-def test_nobody_waits_for_what_takes_long(folder: Path, tmp_path: Path, waited: list[float]):
+def test_answers_do_not_wait_for_long_builds(folder: Path, tmp_path: Path, waited: list[float]):
     for number in range(300):
         write(folder, f"many/thing{number}.py", f"def thing{number}():\n    pass\n")
     repository = MappedRepository(folder, tmp_path / "cache")

@@ -36,7 +36,7 @@ def test_one_file_per_folder_in_order_of_rank(paths: Paths, put):
         assert [file.text for file in find_context_files(paths).files] == [name]
 
 
-def test_a_file_that_cannot_be_read_is_told_and_the_others_count(paths: Paths, put):
+def test_a_file_that_cannot_be_read_is_reported_and_the_others_count(paths: Paths, put):
     put(paths.cwd.parent / "AGENTS.md", "above")
     (paths.cwd / "AGENTS.md").write_bytes(b"\xff\xfe\xff")
     found = find_context_files(paths)

@@ -84,7 +84,7 @@ def test_an_answer_for_a_folder_above_covers_those_below(risky: Paths, put):
     assert decide_trust(risky).is_trusted
 
 
-def test_a_broken_file_of_answers_trusts_nobody(risky: Paths, put):
+def test_a_broken_trust_file_trusts_no_folder(risky: Paths, put):
     put(risky.trust_file, "{")
     assert not decide_trust(risky).is_trusted
 

@@ -96,7 +96,7 @@ def test_a_failed_write_changes_neither_memory_nor_file(
     assert again.entries == log.entries and again.leaf_id == log.leaf_id and not again.problems
 
 
-def test_while_the_disk_stays_full_every_append_is_refused_and_none_is_glued_to_another(
+def test_on_a_full_disk_every_append_is_refused_and_leaves_no_partial_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     disk = Disk(monkeypatch, errno.ENOSPC)
@@ -111,7 +111,7 @@ def test_while_the_disk_stays_full_every_append_is_refused_and_none_is_glued_to_
     assert same_on_disk(log) and log.leaf_id == kept.id
 
 
-def test_a_failed_fsync_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_fsync_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     log = SessionLog.create(tmp_path, tmp_path)
     log.append(user_entry("hello"))
 

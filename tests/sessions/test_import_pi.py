@@ -92,7 +92,7 @@ def test_no_pi_at_all_is_an_empty_plan(tmp_path: Path) -> None:
     assert plan_import(tmp_path / "none", tmp_path, tmp_path / "sessions") == []
 
 
-def test_a_copy_that_fails_is_told_and_leaves_no_half(tmp_path: Path) -> None:
+def test_a_copy_that_fails_is_reported_and_leaves_no_half(tmp_path: Path) -> None:
     gone = ImportItem(
         kind="models", name="models.json", source=tmp_path / "gone", target=tmp_path / "to" / "models.json"
     )

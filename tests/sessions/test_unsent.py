@@ -56,7 +56,7 @@ def test_a_draft_is_kept_before_its_session_has_a_file(tmp_path: Path) -> None:
     assert abandoned_drafts(tmp_path) == []
 
 
-def test_a_draft_that_somebody_is_still_writing_is_not_offered(tmp_path: Path) -> None:
+def test_a_draft_of_a_running_process_is_not_offered(tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as other:
         sidecar(path, "draft").write_bytes(encode(SavedDraft(text="theirs", process=other.pid)))

@@ -165,7 +165,7 @@ operations = st.builds(
 
 
 @given(st.lists(operations, max_size=30))
-def test_whatever_is_asked_items_are_only_closed_by_name_and_one_is_current(asked: list[TodoChange]):
+def test_items_are_only_closed_by_name_and_one_is_current(asked: list[TodoChange]):
     phases: Phases = ()
     for change in asked:
         before = {item.content for item in open_items(phases)}

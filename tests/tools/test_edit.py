@@ -190,7 +190,7 @@ async def test_a_stale_edit_is_explained(hands: ToolCaller, project: Path) -> No
     assert "The file has changed since you read it: this text was at lines 2-2." in words
 
 
-async def test_a_file_deleted_between_read_and_edit_is_told(hands: ToolCaller, project: Path) -> None:
+async def test_a_file_deleted_between_read_and_edit_is_reported(hands: ToolCaller, project: Path) -> None:
     path = put(project, "gone.py", "a\n")
     await hands("read", path="gone.py")
     path.unlink()

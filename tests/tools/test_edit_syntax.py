@@ -50,7 +50,7 @@ def found_in(name: str, text: str, old: str, new: str) -> list[str] | None:
         ("a.js", "f(;\ng();\nh();\n", "g();\nh();", "h();", []),
     ],
 )
-def test_only_what_is_new_is_told(name: str, text: str, old: str, new: str, wanted: list[str]) -> None:
+def test_only_what_is_new_is_reported(name: str, text: str, old: str, new: str, wanted: list[str]) -> None:
     found = found_in(name, text, old, new)
     assert found is not None and len(found) == len(wanted)
     assert all(words in one for one, words in zip(found, wanted, strict=True))

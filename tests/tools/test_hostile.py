@@ -148,7 +148,7 @@ class Unreadable(LocalFiles):
         return super().open(path)
 
 
-async def test_an_unreadable_file_is_told(project: Path) -> None:
+async def test_an_unreadable_file_is_reported(project: Path) -> None:
     (project / "secret").write_text("x")
     hands = ToolCaller(Workspace(project, files=Unreadable()))
     for tool, arguments in (("read", {}), ("edit", CALLS["edit"]), ("write", CALLS["write"])):
@@ -164,7 +164,7 @@ async def test_senseless_paths_are_refused(hands: ToolCaller, tool: str) -> None
     assert len(words) < 6000
 
 
-async def test_a_file_that_shrinks_while_it_is_read_is_told(
+async def test_a_file_that_shrinks_while_it_is_read_is_reported(
     hands: ToolCaller, project: Path, workspace: Workspace
 ) -> None:
     path = project / "a.txt"
@@ -188,7 +188,7 @@ async def test_a_line_of_ten_megabytes_floods_nothing(hands: ToolCaller, project
         assert len(await hands.text(tool, path="big", **arguments)) < 60_000
 
 
-async def test_planted_sequences_reach_nobody(hands: ToolCaller, project: Path) -> None:
+async def test_planted_escape_sequences_are_removed_everywhere(hands: ToolCaller, project: Path) -> None:
     planted = "needle \x1b]52;c;ZXZpbA==\x07 \x1b[2J \x1b[201~ \x9b31m\n"
     (project / "evil.txt").write_text(planted)
     texts = [

@@ -20,7 +20,7 @@ ORPHAN = "(setsid env -i sleep {mark} >/dev/null 2>&1 </dev/null &)"
 """A process without its parent, in a separate session and group, with another environment."""
 
 
-async def test_an_orphan_that_hides_is_told_of_and_ends_with_the_session(
+async def test_an_orphan_that_hides_is_reported_and_ends_with_the_session(
     hands: ToolCaller, workspace: Workspace
 ) -> None:
     text = await hands.text("bash", command=ORPHAN.format(mark="601.1"))
@@ -49,7 +49,7 @@ async def test_zombies_of_orphans_do_not_pile_up(hands: ToolCaller) -> None:
     assert "Z" not in text
 
 
-async def test_a_command_is_told_apart_from_what_cannot_be_started(project: Path) -> None:
+async def test_a_command_is_distinguished_from_what_cannot_be_started(project: Path) -> None:
     processes = LocalProcesses()
     for command in (
         CommandLine(argv=("/no/such/program",), cwd=str(project), environment={}),

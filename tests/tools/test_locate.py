@@ -49,7 +49,7 @@ async def test_a_name_with_its_uses(hands: ToolCaller):
     )
 
 
-async def test_a_name_that_many_have_is_told_with_how_many(hands: ToolCaller):
+async def test_a_name_that_many_have_is_reported_with_how_many(hands: ToolCaller):
     found = await hands.text("locate", about="launch")
     assert found.splitlines()[0] == "launch is defined 2 times, by name:"
     assert (await hands.text("locate", about="launch", path="harbour")).splitlines()[1:] == [
@@ -66,13 +66,13 @@ async def test_uses_of_what_others_define_are_told(hands: ToolCaller, project: P
     )
 
 
-async def test_what_is_nowhere_is_told(hands: ToolCaller):
+async def test_what_is_nowhere_is_reported(hands: ToolCaller):
     assert "Nothing was found by the words zeppelin" in await hands.text("locate", about="zeppelin")
     assert "about is empty" in await hands.error("locate", about=" ")
     assert "above the repository" in await hands.error("locate", about="x", path="..")
 
 
-async def test_where_no_word_is_found_the_folder_is_told(hands: ToolCaller):
+async def test_where_no_word_is_found_the_folder_is_reported(hands: ToolCaller):
     found = await hands.text("locate", about="zeppelin", path="harbour")
     assert found == (
         "Nothing was found by the words zeppelin. What is most used here:\n"
@@ -82,7 +82,7 @@ async def test_where_no_word_is_found_the_folder_is_told(hands: ToolCaller):
     assert "nowhere does not exist" in await hands.error("locate", about="sail", path="nowhere")
 
 
-async def test_what_only_lies_near_the_conversation_is_told_as_that(hands: ToolCaller, project: Path):
+async def test_what_only_lies_near_the_conversation_is_reported(hands: ToolCaller, project: Path):
     (project / "dock.py").write_text("def moored():\n    return sail()\n")
     hands.workspace.repository().bring_up_to_date(workers=0)  # pyright: ignore[reportOptionalMemberAccess]
     await hands.text("read", path="harbour/fleet.py")

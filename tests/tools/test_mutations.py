@@ -111,7 +111,7 @@ async def test_a_change_that_has_begun_is_finished_and_told_though_its_caller_is
     assert [change.call_id for change in told] == ["1"]
 
 
-async def test_each_change_is_told_with_before_and_after(tmp_path: Path) -> None:
+async def test_each_change_is_reported_with_before_and_after(tmp_path: Path) -> None:
     queue = MutationQueue(LocalFiles())
     told: list[FileChange] = []
     heard: list[PendingMutation] = []
@@ -134,7 +134,7 @@ async def test_each_change_is_told_with_before_and_after(tmp_path: Path) -> None
     ]
 
 
-async def test_a_failing_change_leaves_the_file_and_tells_nobody(tmp_path: Path) -> None:
+async def test_a_failing_change_leaves_the_file_and_is_not_reported(tmp_path: Path) -> None:
     queue = MutationQueue(LocalFiles())
     told: list[FileChange] = []
     queue.subscribe(told.append)

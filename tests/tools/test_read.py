@@ -113,7 +113,7 @@ async def test_a_line_over_the_limit_is_clipped_with_its_size(hands: ToolCaller,
     assert (await hands.text("read", path="a.txt", offset=2)).startswith("next\n")
 
 
-async def test_the_command_for_the_rest_of_a_line_works_whatever_the_file_is_called(
+async def test_the_command_for_the_rest_of_a_line_works_for_any_file_name(
     hands: ToolCaller, project: Path
 ) -> None:
     (project / "it's a log.txt").write_text("x" * 51200 + "the rest\n")
@@ -122,7 +122,7 @@ async def test_the_command_for_the_rest_of_a_line_works_whatever_the_file_is_cal
     assert (await hands.text("bash", command=command)) == "the rest"
 
 
-async def test_a_broken_link_is_told_as_one(hands: ToolCaller, project: Path) -> None:
+async def test_a_broken_link_is_reported(hands: ToolCaller, project: Path) -> None:
     (project / "link").symlink_to("gone/target.txt")
     for tool, more in (("read", {}), ("edit", {"edits": [{"oldText": "a", "newText": "b"}]}), ("ls", {})):
         error = await hands.error(tool, path="link", **more)

@@ -96,7 +96,7 @@ async def test_case_and_literal_text(hands: ToolCaller, project: Path) -> None:
     assert await hands.text("grep", pattern="A.B", ignoreCase=True, literal=True) == "a:1: a.b"
 
 
-async def test_the_match_limit_is_told_with_the_total(hands: ToolCaller, project: Path) -> None:
+async def test_the_match_limit_is_reported_with_the_total(hands: ToolCaller, project: Path) -> None:
     tree(project, "a", "b", "c", text="needle\n" * 60)
     text = await hands.text("grep", pattern="needle")
     assert text.count("\n") == 101
@@ -172,7 +172,7 @@ async def test_find_takes_absolute_patterns_and_places(
     assert await hands.text("find", pattern="*.py", path="src") == "src/a.py"
 
 
-async def test_the_result_limit_is_told_with_the_total(hands: ToolCaller, project: Path) -> None:
+async def test_the_result_limit_is_reported_with_the_total(hands: ToolCaller, project: Path) -> None:
     tree(project, *(f"f{number}.txt" for number in range(30)))
     text = await hands.text("find", pattern="*.txt", limit=10)
     assert text.endswith("[10 results limit reached (30 found). Use limit=20 for more, or refine pattern]")

@@ -21,7 +21,7 @@ def put(project: Path, **files: str) -> None:
         path.write_text(text)
 
 
-async def test_code_is_found_whatever_its_layout(hands: ToolCaller, project: Path) -> None:
+async def test_code_is_found_in_any_layout(hands: ToolCaller, project: Path) -> None:
     put(project, a_py="log(1,\n    2)\nx.log(3)\nlog('é', 4)\n", b_js="log(1, 2);\n", c_txt="log(1, 2)\n")
     result = await hands("ast_grep", pattern="log($A, $B)")
     assert result.text == (

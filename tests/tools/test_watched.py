@@ -79,7 +79,7 @@ class Watching(RuleBasedStateMachine):
         assert [file.now() for file in self.followed.values()] and self.reads == before
 
 
-def test_what_another_thread_forgets_meanwhile_is_told_all_the_same(tmp_path: Path) -> None:
+def test_what_another_thread_forgets_meanwhile_is_reported_all_the_same(tmp_path: Path) -> None:
     class Forgetful(ReloadedFile[str]):
         """Is forgotten right behind each time that it was kept."""
 

@@ -141,7 +141,7 @@ async def test_who_is_waited_for_is_the_person_until_there_is_an_answer(
     assert activity.told().words == "read a.py · 2 s", "it begins with the answer"
 
 
-async def test_a_question_of_nobodys_run_is_over_with_its_answer(activity: ActivityTracker) -> None:
+async def test_a_question_without_a_run_ends_with_its_answer(activity: ActivityTracker) -> None:
     question = asked_about("")
     activity.note(question)
     assert activity.is_on
@@ -173,7 +173,7 @@ def test_a_retry_counts_down(activity: ActivityTracker, clock: Clock) -> None:
     assert activity.told().words == "Retrying 2 of 3 in 0 s"
 
 
-def test_silence_is_told_with_its_end(activity: ActivityTracker) -> None:
+def test_silence_is_reported_with_its_end(activity: ActivityTracker) -> None:
     activity.note(AgentStart())
     activity.note(request())
     activity.note(ProviderWaiting(state="waiting", seconds=90))
@@ -193,7 +193,7 @@ def test_what_is_not_the_agents_comes_first_and_goes(activity: ActivityTracker, 
     assert activity.told().words == "Compacting · 4 s"
 
 
-def test_without_a_key_that_stops_none_is_told(clock: Clock) -> None:
+def test_without_a_key_that_stops_none_is_reported(clock: Clock) -> None:
     bare = ActivityTracker(
         clock=clock,
         provider=lambda: "x",

@@ -354,7 +354,7 @@ async def test_the_mode_is_cycled_and_shown(tmp_path: Path) -> None:
         assert seen == ["auto-edit", "full", "read-only", "ask"]
 
 
-async def test_somebody_who_goes_on_typing_answers_nothing(tmp_path: Path) -> None:
+async def test_continuous_typing_answers_no_question(tmp_path: Path) -> None:
     app = asking_app(tmp_path, call("bash", command="touch there"), say("ok"))
     async with app.run_test(size=(80, 24)) as pilot:
         await asked(app, pilot)
@@ -411,7 +411,7 @@ async def test_a_word_that_begins_like_an_answer_is_text(tmp_path: Path) -> None
     assert not (tmp_path / "project" / "there").exists()
 
 
-async def test_a_key_that_comes_too_early_is_told(tmp_path: Path) -> None:
+async def test_a_key_that_comes_too_early_is_reported(tmp_path: Path) -> None:
     app = asking_app(tmp_path, call("bash", command="touch there"), say("ok"))
     async with app.run_test(size=(80, 24)) as pilot:
         await asked(app, pilot)
@@ -466,7 +466,7 @@ KEYS = ["a", "x", "w", "v", "y", "1", "enter", "space", "tab", "up", "down", "pa
 
 
 @pytest.mark.parametrize("rate", [1, 5, 20, 60])
-def test_ten_thousand_questions_under_somebody_who_never_stops_typing(rate: int) -> None:
+def test_ten_thousand_questions_during_continuous_typing(rate: int) -> None:
     """By the clock alone: no key that comes in a stream finds a question that listens, but the slowest stream's, which
     is of keys that answer nothing; a user who waits and answers always answers it."""
     chance = random.Random(rate)

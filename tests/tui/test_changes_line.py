@@ -75,7 +75,7 @@ async def test_a_run_that_is_stopped_tells_what_it_had_changed(home: Path) -> No
         assert [line.split(" · ")[0] for line in lines(app)] == ["1 file +1"]
 
 
-def test_keys_that_somebody_took_away_are_not_named() -> None:
+def test_unbound_keys_are_not_named() -> None:
     line = ChangesLine(lambda action, usual: "" if action == "app.diff.show" else "f4")
     entry = CustomEntry(
         parent_id=None,

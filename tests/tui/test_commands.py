@@ -21,7 +21,7 @@ def home(tmp_path: Path) -> Path:
     return tmp_path / "home"
 
 
-async def test_a_command_that_does_not_exist_is_told_and_not_sent(home: Path) -> None:
+async def test_a_command_that_does_not_exist_is_reported_and_not_sent(home: Path) -> None:
     app = make_app(home, say("sent"))
     async with app.run_test(size=(100, 30)) as pilot:
         app.editor.set_text("/zzzexport now")
@@ -57,7 +57,7 @@ async def test_a_page_of_another_program_opens_the_one_that_has_it(
         await app.settling_until(pilot, lambda: f"/{typed} is /{page} here." in app.screen_text)
 
 
-async def test_everything_that_can_be_written_is_told(home: Path) -> None:
+async def test_everything_that_can_be_written_is_reported(home: Path) -> None:
     wanted = {
         *("settings", "model", "tree", "thinking", "scoped-models", "export", "import", "copy", "name"),
         *("session", "hotkeys", "fork", "clone", "trust", "login", "logout", "new", "compact", "resume"),

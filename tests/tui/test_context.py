@@ -50,7 +50,7 @@ async def test_one_key_goes_back_to_the_full_history(home: Path) -> None:
         assert app.session.messages == before
 
 
-async def test_a_full_window_is_told_once_with_the_key_and_stays_in_the_footer(home: Path) -> None:
+async def test_a_full_window_is_reported_once_with_the_key_and_stays_in_the_footer(home: Path) -> None:
     app = make_app(home, say(LONG), say("b"))
     async with app.run_test(size=(120, 40)) as pilot:
         app.assembled.effective_settings.set("compaction.mode", "remind")

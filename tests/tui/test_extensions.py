@@ -109,7 +109,7 @@ async def test_what_was_said_before_is_drawn_again_when_extensions_come_and_go(h
         assert "for the model" in text
 
 
-async def test_a_failing_renderer_is_told_once_and_the_message_drawn_plainly(home: Path) -> None:
+async def test_a_failing_renderer_is_reported_once_and_the_message_drawn_plainly(home: Path) -> None:
     code = """
         def extension(api):
             api.message_renderer("report", lambda message, expanded: 1 / 0)
@@ -261,7 +261,7 @@ async def test_questions_are_dialogs(home: Path) -> None:
         await until(app, pilot, "answers ['Grace', True, '4', 'calm sea']")
 
 
-async def test_a_question_that_nobody_answers_goes_away_with_its_timeout(home: Path) -> None:
+async def test_an_unanswered_question_disappears_after_its_timeout(home: Path) -> None:
     app = make_app(home, say("x"), extension=ASKING)
     async with app.run_test(size=(120, 30)) as pilot:
         await ready(app, pilot)

@@ -74,7 +74,9 @@ def test_a_report_goes_elsewhere_when_its_folder_cannot_be_written(
     ]
 
 
-def test_a_folder_of_somebody_else_takes_no_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_report_is_written_into_another_users_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     open_to_all = tmp_path / "open"
     open_to_all.mkdir(mode=0o777)

@@ -58,7 +58,7 @@ def test_a_file_that_breaks_is_named_and_the_keys_stay_as_they_were(shown: Termi
     choose_a_model(shown)
 
 
-def test_what_clashes_and_what_is_unknown_is_told(shown: Terminal) -> None:
+def test_what_clashes_and_what_is_unknown_is_reported(shown: Terminal) -> None:
     own_file("keybindings.json", {"app.model.select": "ctrl+t", "app.modle": "f9"})
     shown.press("x")
     shown.until("ctrl+t is assigned to both")

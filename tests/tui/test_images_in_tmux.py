@@ -90,7 +90,7 @@ def test_files_do_not_go_through(tmp_path: Path) -> None:
         assert screen.drawn == [] and screen.faults == []
 
 
-def test_nothing_is_sent_while_nobody_looks_and_no_other_pane_gets_answers(tmp_path: Path) -> None:
+def test_a_hidden_pane_sends_no_images_and_no_other_pane_gets_replies(tmp_path: Path) -> None:
     with opened(tmp_path) as (shown, screen, tmux):
         until_one(shown, screen)
         tmux.say("new-window", "cat -v")

@@ -115,9 +115,7 @@ def test_the_next_start_shows_the_empty_page_at_once_and_enters_the_screen_once(
         assert shown.left_behind() == []
 
 
-def test_nothing_of_a_session_a_model_or_a_folder_is_kept_and_nobody_else_may_read_it(
-    tmp_path: Path, bare: dict[str, str]
-):
+def test_the_launch_frame_contains_no_session_data_and_is_private(tmp_path: Path, bare: dict[str, str]):
     folder = tmp_path / "secret-boats"
     folder.mkdir()
     (folder / "notes.txt").write_text("Treasure.")

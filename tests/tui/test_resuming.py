@@ -126,7 +126,7 @@ async def test_or_left_alone(home: Path, locked: Path) -> None:
     assert app.return_code == 0 and sorted(locked.parent.iterdir()) == folder
 
 
-def test_where_nobody_can_be_asked_it_is_an_error_with_the_remedies(home: Path, locked: Path) -> None:
+def test_without_a_user_it_is_an_error_with_remedies(home: Path, locked: Path) -> None:
     with pytest.raises(SessionLocked, match="--fork"):
         assemble_session(Options(session=str(locked), offline=True), paths_of(home), {})
 
@@ -162,7 +162,7 @@ async def test_a_session_of_a_newer_bayou_can_be_looked_at(home: Path) -> None:
     assert path.read_bytes() == before
 
 
-async def test_a_file_that_is_no_session_is_told_and_one_stays(home: Path) -> None:
+async def test_a_file_that_is_no_session_is_reported_and_one_stays(home: Path) -> None:
     broken = home / "broken.jsonl"
     broken.write_text("nothing like it\n")
     app = make_app(home, say("hello"), options=Options(offline=True))
@@ -173,7 +173,7 @@ async def test_a_file_that_is_no_session_is_told_and_one_stays(home: Path) -> No
         assert app.session.log is where and "✗" in app.screen_text and "broken.jsonl" in app.screen_text
 
 
-async def test_what_a_full_disk_does_not_take_stays_on_the_screen_and_is_written_when_there_is_room(
+async def test_entries_refused_by_a_full_disk_stay_visible_and_are_written_later(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(descriptor: int, data: bytes) -> None:

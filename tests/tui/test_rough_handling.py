@@ -76,7 +76,7 @@ def test_a_storm_of_sizes(shared_terminal: Terminal) -> None:
 
 
 @pytest.mark.parametrize("kind", ["dumb", "unheard-of-9", ""])
-def test_a_terminal_that_nobody_knows(kind: str, tmp_path: Path) -> None:
+def test_an_unknown_terminal(kind: str, tmp_path: Path) -> None:
     with terminal(tmp_path, env={"TERM": kind}) as shown:
         shown.until(PAGE)
         is_well(shown)

@@ -240,7 +240,7 @@ def test_a_missed_prompt_cache_is_told_if_one_wishes() -> None:
 
 
 @pytest.mark.parametrize(("rows", "kind"), [(6, "-short"), (7, "-tall"), (30, "-tall")])
-async def test_the_page_is_styled_once_at_the_start_whatever_its_height(
+async def test_the_page_is_styled_once_at_the_start_at_any_height(
     rows: int, kind: str, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     restyled: list[object] = []

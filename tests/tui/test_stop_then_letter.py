@@ -209,7 +209,7 @@ def test_the_chord_counts_at_once_where_the_terminal_tells_chords(tmp_path: Path
         shown.until(made.exists)
 
 
-def test_an_escape_in_front_is_doubtful_whatever_the_terminal_said(tmp_path: Path) -> None:
+def test_a_leading_escape_is_ambiguous_in_every_terminal(tmp_path: Path) -> None:
     """Who attaches with another terminal has that one's keys."""
     with terminal(tmp_path, *ASKS, keyboard=KITTY) as shown:
         made = asked(shown, tmp_path)

@@ -93,7 +93,7 @@ def test_who_looks_elsewhere_is_told_that_it_is_done(method: str, tmp_path: Path
 @pytest.mark.parametrize(
     ("program", "told"), [("", b"\x07"), ("ghostty", b"\x1b]9;bayou: The agent is done\x1b\\")]
 )
-def test_it_is_told_without_a_wish_and_as_the_terminal_understands_it(
+def test_it_is_reported_without_a_wish_and_as_the_terminal_understands_it(
     program: str, told: bytes, tmp_path: Path
 ) -> None:
     wish(notifications={"minSeconds": 0}, terminal={"title": False})

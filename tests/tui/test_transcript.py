@@ -195,7 +195,7 @@ async def test_what_linters_newly_say_is_a_card_with_its_worst_in_sight(home: Pa
         assert "│ a.py:3: error: bad 3 [ruff]" in rows and not any("bad 4" in row for row in rows)
 
 
-def test_a_card_of_somebody_elses_diagnostics_is_still_one(home: Path) -> None:
+def test_diagnostics_of_another_program_are_drawn_as_a_card(home: Path) -> None:
     app = make_app(home)
     for details in (None, {"problems": "none"}, {"problems": [{"line": "x"}]}):
         message = CustomMessage(custom_type="diagnostics", content="told", details=details, display=True)

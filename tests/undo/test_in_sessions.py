@@ -116,7 +116,7 @@ async def test_what_a_cell_of_python_changes_goes_back(page: Page) -> None:
     assert (page.read("old.txt"), page.read("made.txt")) == ("new", "made")
 
 
-async def test_the_model_is_told_and_has_to_read_again(page: Page) -> None:
+async def test_the_model_is_reported_and_has_to_read_again(page: Page) -> None:
     await page.prompt("make", write("a.txt", "one\n"))
     await page.prompt("change", write("a.txt", "two\n", 2))
     await page.undo()

@@ -93,7 +93,7 @@ def test_files_that_cannot_be_read_or_written(folder: Path) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only the superuser can give files away")
-def test_what_belongs_to_somebody_else(folder: Path) -> None:
+def test_files_of_another_user(folder: Path) -> None:
     (folder / "project").mkdir()
     (folder / "project").chmod(0o777)
     (folder / "project" / "theirs").write_text("2")

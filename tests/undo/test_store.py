@@ -28,7 +28,7 @@ def stored(store: BlobStore) -> set[str]:
     return {entry.name.removesuffix(".z") for entry in store.blobs()}
 
 
-def test_equal_content_is_there_once_and_nobody_else_can_read_it(tmp_path: Path) -> None:
+def test_equal_content_is_stored_once_and_private(tmp_path: Path) -> None:
     store = BlobStore(tmp_path / "blobs")
     large = os.urandom(100) * 100
     names = [store.put(large), store.put(large), store.put(b"small"), store.put(b"")]
@@ -141,7 +141,7 @@ def test_a_ledger_that_ends_in_the_middle_of_a_line_is_read_and_gone_on_with(
     assert "3" in [line.id for line in ChangeLedger(path).left_open().lines]
 
 
-def test_a_long_ledger_costs_nothing_to_open_when_all_is_told(tmp_path: Path) -> None:
+def test_a_long_ledger_costs_nothing_to_open_when_all_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "session.jsonl.files"
     ledger = ChangeLedger(path)
     ledger.begin(a_line("1"))

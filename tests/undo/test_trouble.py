@@ -128,7 +128,7 @@ def test_a_name_that_only_changed_its_case(tmp_path: Path) -> None:
     assert stage.files() == {"Name": "text\n"}
 
 
-def test_files_of_somebody_else_are_named(tmp_path: Path) -> None:
+def test_files_of_another_user_are_named(tmp_path: Path) -> None:
     stage = UndoSession(tmp_path)
     stage.prompt("one")
     stage.record(stage.write("a", "1"), stage.write("b", "1"))

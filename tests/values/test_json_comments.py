@@ -49,7 +49,7 @@ def test_comments_and_trailing_commas_are_accepted():
         ("[" * 100_000, 1, 1, "deep"),
     ],
 )
-def test_a_fault_is_told_with_its_place(text: str, line: int, column: int, words: str):
+def test_a_fault_is_reported_with_its_place(text: str, line: int, column: int, words: str):
     with pytest.raises(JsonSyntaxError, match=words) as caught:
         parse_json_with_comments(text)
     assert (caught.value.line, caught.value.column) == (line, column)

@@ -9,7 +9,7 @@ from app.values.content import Text
 from app.values.wire import new_id
 
 
-def test_values_without_further_fields_share_one_dict_that_nobody_can_fill() -> None:
+def test_values_without_further_fields_share_one_immutable_dict() -> None:
     one, other = Text(text="a"), Text(text="b")
     assert one.extra == other.extra == {}
     for change in (

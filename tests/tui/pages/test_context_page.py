@@ -67,7 +67,7 @@ async def test_escape_at_the_preview_leaves_everything_as_it_was(tmp_path: Path)
     assert harness.session.messages == before
 
 
-async def test_a_summary_that_cannot_be_had_is_told_and_nothing_is_asked(tmp_path: Path) -> None:
+async def test_a_summary_that_cannot_be_had_is_reported_and_nothing_is_asked(tmp_path: Path) -> None:
     harness = await talked(tmp_path, say(LONG), say("b"), fail("the model is away", status=400))
     async with at_the_keyboard() as person:
         await page_of(harness, person).preview()

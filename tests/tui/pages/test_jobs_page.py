@@ -28,7 +28,7 @@ async def harness(tmp_path: Path) -> AsyncIterator[ScriptedSession]:
     await harness.session.close()
 
 
-async def test_without_a_job_the_key_that_makes_one_is_told(tmp_path: Path) -> None:
+async def test_without_a_job_the_key_that_makes_one_is_reported(tmp_path: Path) -> None:
     async with at_the_keyboard() as person:
         await page_of(ScriptedSession(tmp_path), person).open()
         assert person.heard == ["No job has run in the background. ctrl+b puts a tool there."]

@@ -79,7 +79,7 @@ async def test_a_key_that_is_refused_is_not_stored(credentials: Credentials) -> 
     assert not credentials.stored()
 
 
-async def test_a_key_that_nobody_could_ask_about_is_stored_and_not_called_connected(
+async def test_an_unchecked_key_is_stored_and_not_called_connected(
     credentials: Credentials,
 ) -> None:
     heard = await given_key(credentials, KeyCheck(state="unknown", text="bayou is offline."))

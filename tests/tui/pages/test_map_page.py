@@ -228,7 +228,7 @@ async def test_what_is_found_grows_while_an_index_is_made(root: Path, tmp_path: 
         harbour.workspace.close()
 
 
-async def test_it_is_said_that_an_index_is_being_made_and_who_watches_is_told(
+async def test_it_is_said_that_an_index_is_being_made_and_who_watches_is_reported(
     root: Path, tmp_path: Path
 ) -> None:
     for number in range(400):

@@ -21,7 +21,7 @@ async def staged(folder: Path) -> ScriptedSession:
     return harness
 
 
-async def test_without_anything_that_waits_that_is_told(tmp_path: Path) -> None:
+async def test_without_anything_that_waits_that_is_reported(tmp_path: Path) -> None:
     async with at_the_keyboard() as person:
         await page_of(ScriptedSession(tmp_path), person).open()
         assert person.heard == ["No staged changes wait for an answer."]
@@ -52,7 +52,7 @@ async def test_enter_shows_what_would_be_written(tmp_path: Path) -> None:
     assert len(harness.session.pending.waiting) == 2
 
 
-async def test_a_file_that_changed_is_told_and_left(tmp_path: Path) -> None:
+async def test_a_file_that_changed_is_reported_and_left(tmp_path: Path) -> None:
     harness = await staged(tmp_path)
     (tmp_path / "a.txt").write_text("mine\n")
     async with at_the_keyboard() as person, person.asked(page_of(harness, person).open()):

@@ -15,7 +15,7 @@ STATE = SandboxState(
 )
 
 
-async def test_what_works_is_told_and_the_setting_is_changed() -> None:
+async def test_what_works_is_reported_and_the_setting_is_changed() -> None:
     kept: list[tuple[str, object]] = []
     async with at_the_keyboard() as person:
         page = SandboxPage(

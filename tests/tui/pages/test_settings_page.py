@@ -45,7 +45,7 @@ async def test_delete_is_about_the_row_where_the_filter_has_nothing_to_delete(pa
     assert said(paths) == {}
 
 
-async def test_what_does_not_fit_is_told_and_not_written(paths: Paths) -> None:
+async def test_what_does_not_fit_is_reported_and_not_written(paths: Paths) -> None:
     effective_settings = EffectiveSettings(paths)
     async with at_the_keyboard() as person, person.asked(SettingsPage(effective_settings, person.ask).open()):
         await person.press(*"keepRecentTokens", "enter")

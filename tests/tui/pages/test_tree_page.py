@@ -204,7 +204,7 @@ async def test_leaving_a_branch_asks_what_goes_along(tmp_path: Path, keys, wants
     assert "[User]: second" in asked[0] and "[User]: first" not in asked[0]
 
 
-async def test_whoever_never_wants_a_summary_is_not_asked(tmp_path: Path) -> None:
+async def test_with_summaries_off_no_question_is_asked(tmp_path: Path) -> None:
     harness = ScriptedSession(tmp_path, say("a"), say("b"))
     await harness.prompt("first")
     await harness.prompt("second")

@@ -152,7 +152,7 @@ class SlowCommands(CommandCompletions):
             yield answer
 
 
-async def test_an_answer_to_what_was_written_before_is_not_taken_for_one_to_what_is_written_now() -> None:
+async def test_outdated_completions_are_not_accepted_for_changed_text() -> None:
     app = PopupHost(SlowCommands(lambda: COMMANDS))
     async with app.run_test() as pilot:
         await type_text(pilot, "/")

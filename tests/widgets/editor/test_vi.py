@@ -112,7 +112,7 @@ def test_a_chip_is_a_word_that_the_register_keeps() -> None:
     assert "many lines" in model.chips.expand(model.text)
 
 
-def test_whatever_is_typed_the_cursor_stands_on_a_character_and_undo_leads_back() -> None:
+def test_after_random_keys_the_cursor_is_on_a_character_and_undo_works() -> None:
     chance = random.Random(3)
     alphabet = 'hjklwbeWBE0^$xXDCSpPJ~YGddccyyuiaoOIAvV.;,%{}gfFtTr"123<> ()a\x1b\x12漢👩/?nN*#\n'
     for _ in range(400):

@@ -121,7 +121,7 @@ PIECES = st.one_of(
 
 
 @given(st.lists(PIECES, max_size=40), st.integers(1, 7), st.integers(1, 30), st.integers(1, 8))
-def test_whatever_comes_rows_have_their_width_and_cuts_do_not_matter(
+def test_rows_keep_their_width_for_any_output_and_any_split(
     pieces: list[str], step: int, columns: int, lines: int
 ) -> None:
     data = "".join(pieces).encode("utf-8", "replace")

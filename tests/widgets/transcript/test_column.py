@@ -60,7 +60,7 @@ def measure_all(column: Column) -> None:
 
 
 @given(st.lists(st.integers(1, 9), min_size=1), st.data())
-def test_heights_are_sums_whatever_is_changed(values: list[int], data: st.DataObject) -> None:
+def test_heights_are_sums_after_any_change(values: list[int], data: st.DataObject) -> None:
     heights = Heights()
     heights.replace(values)
     model = list(values)

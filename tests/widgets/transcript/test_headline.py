@@ -31,7 +31,7 @@ def head(
 
 
 @given(WIDTHS, NAMES, SUBJECTS, MESSAGES, TIMES, STATES)
-def test_a_subject_that_fits_a_row_is_whole_whatever_is_said_beside_it(
+def test_a_subject_that_fits_a_row_is_never_cut(
     width: int, title: str, subject: str, said: str, timing: str, state: CardState
 ) -> None:
     card = Card(title=title, subject=subject, summary=said, blocks=(TextBlock(text=said),))

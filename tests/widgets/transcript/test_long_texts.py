@@ -61,7 +61,7 @@ def long_user(text: str) -> UserBlock:
     "block", [reply(numbered(12_000)), long_user(numbered(9_000))], ids=["reply", "user"]
 )
 @pytest.mark.parametrize("step", [1, 7, HEIGHT - 1])
-def test_whoever_scrolls_from_the_end_to_the_beginning_sees_every_row_once(block: Block, step: int):
+def test_scrolling_from_end_to_beginning_shows_every_row_once(block: Block, step: int):
     column = column_of(block)
     expected = all_rows(block, 80)
     y = column.settle_end(HEIGHT)
@@ -74,7 +74,7 @@ def test_whoever_scrolls_from_the_end_to_the_beginning_sees_every_row_once(block
         assert shown(column, y) == expected[at : at + HEIGHT]
 
 
-def test_whoever_scrolls_down_from_a_jump_misses_nothing():
+def test_scrolling_down_after_a_jump_skips_no_row():
     block = reply(numbered(12_000))
     column = column_of(block)
     expected = all_rows(block, 80)

@@ -211,7 +211,7 @@ async def test_search_knows_case_patterns_and_drawn_text(query: str, count: int)
         assert page.last(Transcript.SearchChanged).count == count
 
 
-async def test_a_bad_pattern_is_told() -> None:
+async def test_a_bad_pattern_is_reported() -> None:
     page = Page(lambda transcript: transcript.replace_all(PROSE))
     async with page.run_test(size=(60, 12)) as pilot:
         page.transcript.finder.search("re:(")

@@ -151,7 +151,7 @@ async def test_opening_a_card_keeps_its_line_where_it_is() -> None:
         assert transcript.viewport.is_following
 
 
-async def test_a_second_click_at_the_same_place_closes_a_card_that_could_not_keep_its_line_there() -> None:
+async def test_a_second_click_closes_a_card_that_could_not_keep_its_line() -> None:
     page = Page(lambda transcript: transcript.replace_all(CARDS))
     async with page.run_test(size=(60, 40)) as pilot:
         before = lines(page.transcript)

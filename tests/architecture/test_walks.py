@@ -8,7 +8,7 @@ import pytest
 from app.providers.scripted import ScriptedAnswer, call
 from bench.walks import BATCH, LIMITS, QUESTION, REQUEST, Walk, edit, walked, walked_on_screen
 
-MAX_MAP_CHANGES = 70
+MAX_MAP_CHANGES = 80
 """From one module to another."""
 
 

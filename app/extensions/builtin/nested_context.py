@@ -7,6 +7,7 @@ the user's trust adds none.
 
 import asyncio
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -38,12 +39,18 @@ class _NestedContext:
         self._api = api
         self._sent: set[str] = set()
         """Files that this run has added, which may not be in the context yet."""
+        self._seen_folders: set[str] = set()
+        """The folders, as calls of this run named them, whose context files were looked for."""
 
     def settle(self, event: Any, context: Context) -> None:
         self._sent.clear()
+        self._seen_folders.clear()
 
     async def see_result(self, event: ToolResultPayload, context: Context) -> None:
         if event.is_error or not any(name in event.input for name in _PATH_ARGUMENTS):
+            return
+        folder = _named_folder(event.input)
+        if folder is not None and (not folder or folder in self._seen_folders):
             return
         if not context.uses_context_files:
             return
@@ -51,6 +58,8 @@ class _NestedContext:
             return
         paths = Paths.from_env(os.environ, context.cwd)
         found = await asyncio.to_thread(_touched_context_files, event, context, paths)
+        if folder is not None:
+            self._seen_folders.add(folder)
         if not found:
             return
         known = {
@@ -83,6 +92,13 @@ class _NestedContext:
         await self._api.send_message(
             NESTED_CONTEXT_TYPE, body, details={"path": str(file)}, deliver_as="aside", call_id=call_id
         )
+
+
+def _named_folder(arguments: Mapping[str, Any]) -> str | None:
+    """Returns the folder of the one path that a call names, empty for the working folder; None where the
+    arguments name files in another way."""
+    path = arguments.get("path")
+    return path.rpartition("/")[0] if isinstance(path, str) and not path.startswith("~") else None
 
 
 def _touched_context_files(event: ToolResultPayload, context: Context, paths: Paths) -> list[Path]:

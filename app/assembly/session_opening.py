@@ -14,6 +14,7 @@ from app.assembly.live_trust import LiveTrust
 from app.assembly.options import Options, UsageError
 from app.engine.core.request_budget import RequestBudget, RequestLimits
 from app.engine.tree.session_paths import SessionPaths
+from app.providers.shared_rate_limit import SharedRateLimit
 from app.resources.paths import Paths
 from app.resources.settings.effective_settings import EffectiveSettings
 from app.resources.settings.settings import SettingRefused
@@ -153,5 +154,6 @@ def limits_of(options: Options) -> RequestBudget:
             cost=options.max_cost,
             tokens=options.max_tokens,
             seconds=options.time_limit,
-        )
+        ),
+        rate_limit=SharedRateLimit.from_environment(os.environ),
     )

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from app.batch.tasks import BatchError, Task
+from app.providers.shared_rate_limit import FOLDER_VARIABLE
 from bayou.program import command
 from tools.running.programs import RunningProgram
 
@@ -56,10 +57,19 @@ class AgentProcess:
     """One bayou that works on a task in a folder."""
 
     def __init__(
-        self, task: Task, folder: Path, result: Path, options: tuple[str, ...], max_cost: float | None
-    ):
+        self,
+        task: Task,
+        folder: Path,
+        result: Path,
+        *,
+        options: tuple[str, ...],
+        max_cost: float | None,
+        rate_limits: Path,
+    ) -> None:
+        """`result` is the folder of its result, `rate_limits` that of the limits that all runs share."""
         self._task = task
         self._folder = folder
+        self._env = {**os.environ, FOLDER_VARIABLE: str(rate_limits)}
         self._argv = (*command(), *_options(task, result, max_cost), *options)
         self._program: RunningProgram | None = None
         self._errors = bytearray()
@@ -72,7 +82,7 @@ class AgentProcess:
         limit = self._task.time_limit
         try:
             program = await RunningProgram.start(
-                self._argv, cwd=self._folder, env=dict(os.environ), is_fed=True, keeps_errors=True
+                self._argv, cwd=self._folder, env=self._env, is_fed=True, keeps_errors=True
             )
         except OSError as problem:
             raise BatchError(f"bayou cannot be started: {problem.strerror}.") from None

@@ -152,7 +152,12 @@ class RunInProgress:
     async def _run_agent(self, workspace: RunFolder) -> _End:
         task = self.run.task
         agent = self._agent = AgentProcess(
-            task, workspace.path, self.folder.resolve(), self._options, self._max_cost
+            task,
+            workspace.path,
+            self.folder.resolve(),
+            options=self._options,
+            max_cost=self._max_cost,
+            rate_limits=self._workspaces.rate_limits,
         )
         began = time.monotonic()
         self._exit_code = await agent.run(lambda: self._changed(self))

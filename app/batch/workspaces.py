@@ -1,6 +1,7 @@
-"""The folder that a run works in: a clone at a commit or a copy of a folder, among temporary files."""
+"""The folder that a run works in: a clone at a commit or a copy of a folder, where no other run can write."""
 
 import asyncio
+import os
 import shutil
 import tempfile
 from pathlib import Path
@@ -37,13 +38,16 @@ class Workspaces:
     """Makes the folders of runs, in one temporary folder of the batch."""
 
     def __init__(self, home: Path, above: Path | None) -> None:
-        """`above`: where the temporary folder is made. Raises `BatchError`."""
+        """`above`: where the temporary folder is made; by default not in `/tmp`, which commands in any sandbox may
+        write. Raises `BatchError`."""
+        above = above or _state_folder(home)
         try:
-            if above is not None:
-                above.mkdir(parents=True, exist_ok=True)
+            above.mkdir(parents=True, exist_ok=True)
             self.root = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=above)).resolve()
         except OSError as problem:
             raise BatchError(f"{above}: {problem.strerror}. Name another folder with --work.") from None
+        self.rate_limits = self.root / "rate-limits"
+        """Where the runs tell each other which provider is to be left alone, and how long."""
         self._git = Git(home)
         self._copies = RepositoryCopies(self._git, self.root / "repositories")
 
@@ -71,6 +75,11 @@ class Workspaces:
 
     def close(self) -> None:
         _remove(self.root)
+
+
+def _state_folder(home: Path) -> Path:
+    state = os.environ.get("XDG_STATE_HOME")
+    return (Path(state) if state else home / ".local" / "state") / "bayou" / "batches"
 
 
 def remove_left_over(work: str) -> None:

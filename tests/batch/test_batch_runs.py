@@ -4,12 +4,13 @@ import asyncio
 import json
 import os
 import signal
+import time
 from pathlib import Path
 
 from app.exit_codes import DONE, FAILED, INTERRUPTED, LIMIT, USAGE
 from tests.batch.batch_setups import SCRIPTED, batch, git, hanging, make_repository, results, write_tasks
 from tests.hostile.setups import BAYOU, answer_body, ending, piece, use_model_at, write_user_settings
-from tests.providers.loopback import Reply, loopback, sse
+from tests.providers.loopback import Received, Reply, loopback, sse
 
 
 def all_of(repository: Path) -> tuple[str, ...]:
@@ -73,6 +74,7 @@ async def test_a_copied_folder_keeps_the_original_as_it_was_and_events_are_json(
     patch = (tmp_path / "out" / events[2]["result"]["patch"]).read_text()
     assert "+++ b/new.txt" in patch and "a.txt" not in patch
     assert not (folder / "new.txt").exists()
+    assert list((Path.home() / ".local" / "state" / "bayou" / "batches").iterdir()) == []
 
 
 async def test_commands_end_with_their_time_and_the_check_is_confined_like_the_agent(tmp_path: Path) -> None:
@@ -192,3 +194,27 @@ async def test_a_budget_stops_the_whole(tmp_path: Path) -> None:
     assert (code, errors) == (LIMIT, ""), told
     assert "The budget is spent" in told and "1 run did not start" in told
     assert {id: one["cost"] for id, one in results(out).items()} == {"one": 0.6, "two": 0.6}
+
+
+async def test_a_rate_limit_that_one_run_meets_holds_for_the_next(tmp_path: Path) -> None:
+    (tmp_path / "project").mkdir()
+    tasks = write_tasks(tmp_path / "t.jsonl", {"id": "one", "prompt": "say"}, {"id": "two", "prompt": "say"})
+    write_user_settings(retry={"enabled": False})
+    times: list[float] = []
+
+    def limited(_: Received) -> Reply:
+        times.append(time.time())
+        return Reply(status=429, headers={"Retry-After": "5"}, body=b"{}")
+
+    def answered(_: Received) -> Reply:
+        times.append(time.time())
+        return Reply(body=answer_body("done"))
+
+    async with loopback() as server:
+        use_model_at(server)
+        server.reply(limited, answered)
+        words = (tasks, "--out", "out", "--folder", "project", "--jobs", "1", "--models", "mine/m")
+        code, _, errors = await batch(*words, cwd=tmp_path, options=())
+    assert (code, errors) == (FAILED, "")
+    assert [one["outcome"] for one in results(tmp_path / "out").values()] == ["error", "passed"]
+    assert times[1] - times[0] >= 5

@@ -36,7 +36,7 @@ results to DIR/results.jsonl. The same command continues after an interruption.
   --dry-run            show what would run and what it may cost at most
   --retry OUTCOMES     run those with these outcomes again: failed,limit,error,timeout,cancelled
   --budget USD         stop everything once this much is spent
-  --work DIR           where the temporary folder of the runs is made
+  --work DIR           where the folders of the runs are made (~/.local/state/bayou/batches)
   --json               print events as JSON, one a line
 
 For tasks that do not say otherwise:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import msgspec
 
 from app.providers.model_stream import AssistantStream
+from app.providers.shared_rate_limit import SharedRateLimit
 from app.values.usage import Usage, format_dollars, total_usage
 from app.values.user_errors import UserError
 from tools.amounts import pluralized
@@ -37,8 +38,10 @@ class RequestBudget:
         limits: RequestLimits = RequestLimits(),  # noqa: B008  (frozen)
         *,
         clock: Callable[[], float] = time.monotonic,
+        rate_limit: SharedRateLimit | None = None,
     ) -> None:
         self.limits = limits
+        self.rate_limit = rate_limit or SharedRateLimit(None)
         self.has_refused = False
         """Whether a request was refused; all later ones are refused too."""
         self.has_run_out = False

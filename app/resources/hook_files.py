@@ -81,12 +81,17 @@ class ConfiguredHook(msgspec.Struct, frozen=True, kw_only=True):
         return line if len(line) <= _MAX_NAME_CHARS else f"{line[: _MAX_NAME_CHARS - 1]}…"
 
     @property
-    def detail(self) -> str:
-        """The hook in one line: event, matcher, options and command."""
+    def purpose(self) -> str:
+        """Event, matcher and options in one line."""
         words = [self.event, self.matcher.text if self.matcher.text not in ("", "*") else ""]
         if self.fails_open:
             words.append("(failOpen)")
-        return f"{' '.join(filter(None, words))}: {self.command_line}"
+        return " ".join(filter(None, words))
+
+    @property
+    def detail(self) -> str:
+        """The whole hook in one line."""
+        return f"{self.purpose}: {self.command_line}"
 
 
 class HookFile(msgspec.Struct, frozen=True, kw_only=True):

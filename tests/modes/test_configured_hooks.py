@@ -11,7 +11,7 @@ from app.assembly.trust_prompt import TRUST_FOLDER
 from app.exit_codes import USAGE
 from bayou.client import RpcClient
 from bayou.values import text_of
-from tests.hostile.staging import BAYOU
+from tests.hostile.setups import BAYOU
 from tests.modes.processes import CALLS, results_of
 
 
@@ -89,7 +89,8 @@ async def test_a_waiting_approval_is_a_notification(tmp_path: Path) -> None:
     told = json.loads((tmp_path / "told.json").read_text())
     assert (told["hook_event_name"], told["notification_type"]) == ("Notification", "permission_prompt")
     assert "make fine" in told["message"]
-    assert "Notification: cat > told.json · .claude/settings.json · passed at" in said
+    assert "2. Notification · passed at" in said
+    assert "s · .claude/settings.json · cat > told.json" in said
 
 
 async def test_a_refused_prompt_ends_print_mode_with_the_reason(tmp_path: Path) -> None:

@@ -274,7 +274,8 @@ class _SessionHooks:
             chosen = await context.ui.select("Hooks · enter try one with a sample input", lines)
             word = "" if chosen is None else str(lines.index(chosen) + 1)
         elif not word:
-            context.ui.notify("\n".join([*lines, "/hooks NUMBER tries one with a sample input."]))
+            numbered = [f"{number}. {line}" for number, line in enumerate(lines, 1)]
+            context.ui.notify("\n".join([*numbered, "/hooks NUMBER tries one with a sample input."]))
         if not word:
             return
         if not word.isascii() or not word.isdigit() or not 1 <= int(word) <= len(lines):

@@ -54,10 +54,17 @@ def sample_input(hook: ConfiguredHook, context: Context) -> dict[str, Any]:
 def hook_lines(
     hooks: Sequence[ConfiguredHook], runs: Mapping[ConfiguredHook, HookRun], paths: Paths
 ) -> list[str]:
-    """Describes each hook in one line: number, what it is, where it stands, and its last run."""
+    """Describes each hook in one line: what it is for, its last run, where it stands, and its command."""
     return [
-        f"{number}. {reveal_hidden_characters(hook.detail)} · {paths.shown(hook.file)} · {_last_run(runs.get(hook))}"
-        for number, hook in enumerate(hooks, 1)
+        " · ".join(
+            (
+                reveal_hidden_characters(hook.purpose),
+                _last_run(runs.get(hook)),
+                paths.shown(hook.file),
+                reveal_hidden_characters(hook.command_line),
+            )
+        )
+        for hook in hooks
     ]
 
 

@@ -1,4 +1,4 @@
-"""The bayou process of one run: how it is started, what it does now, and how it is ended."""
+"""Starts, follows and ends the bayou process of one run."""
 
 import asyncio
 import os
@@ -16,16 +16,16 @@ from tools.running.programs import RunningProgram
 
 _CHUNK = 1 << 16
 _MAX_LINE = 4 << 20
-"""Longer lines are not looked at; what was used in the end is in `usage.json`."""
+"""The maximum length of a line that is parsed; the final usage comes from `usage.json`."""
 _MAX_ERRORS = 8_192
 _STOP_SECONDS = 5.0
-"""After a request to end, until the process is killed."""
+"""Seconds from the request to end until the process is killed."""
 _OVERTIME_SECONDS = 20.0
-"""Beyond its time limit, which bayou itself keeps to."""
+"""Seconds beyond the time limit, which bayou itself enforces, until the process is killed."""
 
 
 class AgentState(msgspec.Struct, frozen=True, kw_only=True):
-    """What an agent has used so far, and its latest line."""
+    """The usage of an agent so far, and its latest line."""
 
     turns: int = 0
     tokens: int = 0
@@ -54,7 +54,7 @@ class _Retry(msgspec.Struct, rename="camel"):
 
 
 class AgentProcess:
-    """One bayou that works on a task in a folder."""
+    """The bayou process that works on a task in a folder."""
 
     def __init__(
         self,
@@ -101,7 +101,7 @@ class AgentProcess:
                 return await program.wait()
 
     async def stop(self) -> None:
-        """Asks it to end, which writes its result, and kills it if it does not."""
+        """Asks the process to end, so that it writes its result, and kills it if it does not."""
         program = self._program
         if program is None or program.exit_code is not None:
             return
@@ -145,7 +145,7 @@ class AgentProcess:
                 rest.clear()
 
     def _hear(self, line: bytes) -> bool:
-        """Takes in one event; returns whether it changed the state."""
+        """Handles one event; returns whether it changed the state."""
         kind = line[:40]
         try:
             if kind.startswith(b'{"type":"message_end"'):

@@ -1,4 +1,4 @@
-"""A whole batch from its file to its results, as the command line runs it."""
+"""Runs a whole batch, from its file to its results, for the command line."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +14,7 @@ from bayou.batch import Outcome
 
 
 class BatchRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """What was asked for."""
+    """The arguments of a batch."""
 
     tasks: Path
     out: Path
@@ -24,18 +24,18 @@ class BatchRequest(msgspec.Struct, frozen=True, kw_only=True):
     budget: float | None = None
     retry: frozenset[Outcome] = frozenset()
     work: Path | None = None
-    """Where the temporary folder of the runs is made; None: among the system's."""
+    """The folder in which the temporary folder of the runs is made; None: the system's."""
 
 
 def read_batch(request: BatchRequest) -> Batch:
-    """Raises `UserError`."""
+    """Reads the tasks and plans the runs. Raises `UserError`."""
     return plan_batch(read_rows(request.tasks), request.defaults)
 
 
 async def run_batch(
     request: BatchRequest, tell: Callable[[BatchEvent], None], begun: Callable[[BatchPool], None]
 ) -> End:
-    """Runs what is left of a batch. `begun` gets the pool before its first run. Raises `UserError`."""
+    """Runs the remaining runs of a batch. `begun` gets the pool before its first run. Raises `UserError`."""
     batch = read_batch(request)
     folder = BatchFolder(request.out)
     try:

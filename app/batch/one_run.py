@@ -1,4 +1,4 @@
-"""Carries out one run: its folder, `setup`, the agent, `check`, the patch, and the result that all of it makes."""
+"""Carries out one run: folder, `setup`, the agent, `check`, patch and result."""
 
 import asyncio
 import hashlib
@@ -22,12 +22,12 @@ from bayou.batch import BatchResult, Outcome
 StopReason = Literal["interrupted", "stopped", "budget"]
 _MAX_ANSWER = 4_000
 _ENDED_BY_ITSELF = frozenset((DONE, REFUSED, BLOCKED))
-"""Codes of an agent that has answered: where there is a check, it decides."""
+"""Exit codes of an agent that has answered; then `check` decides, if there is one."""
 _STEP_SECONDS = 600.0
 
 
 class _Usage(msgspec.Struct, rename="camel"):
-    """`usage.json` of a run."""
+    """The content of a run's `usage.json`."""
 
     turns: int = 0
     model: str | None = None
@@ -55,7 +55,7 @@ class RunInProgress:
         max_cost: float | None,
         changed: Callable[["RunInProgress"], None],
     ) -> None:
-        """`folder` is where its result is kept. `changed` is called when the agent's state has changed."""
+        """`folder` is where the result is stored. `changed` is called when the agent's state has changed."""
         self.run = run
         self.folder = folder
         self.started = time.monotonic()
@@ -77,7 +77,7 @@ class RunInProgress:
         return self._agent.state if self._agent is not None else AgentState(line="preparing")
 
     async def stop(self, reason: StopReason) -> None:
-        """Ends the agent or the command that runs; a later step is not begun."""
+        """Ends the running agent or command; later steps are not begun."""
         self.stopped_by = self.stopped_by or reason
         if self._step_task is not None:
             self._step_task.cancel()
@@ -85,7 +85,7 @@ class RunInProgress:
             await self._agent.stop()
 
     async def carry_out(self) -> BatchResult:
-        """Returns the result; every failure is one."""
+        """Carries out the run and returns its result; a failure becomes a result too."""
         workspace: RunFolder | None = None
         try:
             workspace = await self._workspaces.make(self.run, self._commit)
@@ -126,7 +126,7 @@ class RunInProgress:
         return _End("failed", f"check ended with {self._check_code}") if self._check_code else _End("passed")
 
     async def _step(self, name: str, command: str, workspace: RunFolder, seconds: float | None) -> int | None:
-        """Returns the exit code; None: its time was over, or the run was stopped."""
+        """Runs a command; returns its exit code, or None if it timed out or the run was stopped."""
         # Imported here because most batches have no commands, and these need the tools.
         from app.batch.step_commands import run_step  # noqa: PLC0415
 
@@ -136,7 +136,7 @@ class RunInProgress:
                 workspace.path,
                 seconds=seconds or _STEP_SECONDS,
                 log=self.folder / f"{name}.log",
-                # What the agent wrote runs in the check, so it is confined like the agent.
+                # The check runs code that the agent wrote, so it is confined like the agent.
                 confined_by=self.run.task.permissions if name == "check" else None,
             )
         )

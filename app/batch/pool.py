@@ -1,4 +1,4 @@
-"""Runs a batch with a pool of local processes: what is left of it, its budget, its pause and its end."""
+"""Runs the remaining runs of a batch with a pool of local processes, within a budget; can be paused and stopped."""
 
 import asyncio
 from collections import Counter, deque
@@ -17,9 +17,9 @@ from bayou.batch import BatchResult, Outcome
 class BatchStarted(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="batch_started"):
     runs: int
     done: int
-    """Of an earlier start."""
+    """The number of runs that an earlier start has finished."""
     changed: int
-    """Runs whose task is another one since their result; they run again."""
+    """The number of runs whose task has changed since their result; they run again."""
     jobs: int
 
 
@@ -35,7 +35,7 @@ class RunEnded(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag=
 
 class BatchEnded(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="batch_ended"):
     outcomes: dict[str, int]
-    """Of all runs of the batch, those of earlier starts too."""
+    """The number of runs by outcome, including earlier starts."""
     left: int
     cost: float
     tokens: int
@@ -47,14 +47,14 @@ End = Literal["done", "interrupted", "budget"]
 
 
 class Progress(msgspec.Struct, frozen=True, kw_only=True):
-    """What is left of a batch, by its results."""
+    """The runs of a batch that are finished and those that remain."""
 
     left: tuple[Run, ...]
     results: dict[str, BatchResult]
-    """The latest of each run that need not run again, by key."""
+    """The latest result of each run that need not run again, by key."""
     changed: int
     spent: float
-    """The cost of all results, those of runs that run again too."""
+    """The cost of all results, including those of runs that run again."""
 
 
 def progress_of(batch: Batch, results: Iterable[BatchResult], retry: frozenset[Outcome]) -> Progress:
@@ -79,7 +79,7 @@ def progress_of(batch: Batch, results: Iterable[BatchResult], retry: frozenset[O
 
 
 class BatchPool:
-    """Runs what is left of a batch, `jobs` at a time."""
+    """Runs the remaining runs of a batch, `jobs` at a time."""
 
     def __init__(
         self,
@@ -117,7 +117,7 @@ class BatchPool:
         return not self._may_start.is_set()
 
     def pause(self, *, is_paused: bool) -> None:
-        """Starts no further runs, or goes on; running ones continue."""
+        """Pauses the start of further runs, or continues it; running ones are not affected."""
         if is_paused:
             self._may_start.clear()
         else:
@@ -136,7 +136,7 @@ class BatchPool:
             self._stop(run, reason)
 
     async def run(self) -> End:
-        """Runs to the end. Raises `BatchError` if a result cannot be written."""
+        """Runs until all runs have ended. Raises `BatchError` if a result cannot be written."""
         done = self.total - len(self.queue)
         self._tell(BatchStarted(runs=self.total, done=done, changed=self._changed, jobs=self._jobs))
         workers = [asyncio.ensure_future(self._work()) for _ in range(min(self._jobs, len(self.queue)))]

@@ -68,7 +68,7 @@ class Git(msgspec.Struct, frozen=True):
 
 
 class Baseline(msgspec.Struct, frozen=True, kw_only=True):
-    """What a run's folder was before it: a tree or a commit of a store, with an index of its own."""
+    """The state of a run's folder before the run: a tree or a commit in a store, with a separate index."""
 
     git: Git
     store: Path
@@ -82,13 +82,13 @@ class Baseline(msgspec.Struct, frozen=True, kw_only=True):
         return await cls(git=git, store=store, index=index, tree="").renewed(folder)
 
     async def renewed(self, folder: Path) -> "Baseline":
-        """Returns what the folder is now."""
+        """Records the present state of the folder."""
         await self._ask(folder, "add", "--all")
         tree = (await self._ask(folder, "write-tree")).strip()
         return msgspec.structs.replace(self, tree=tree)
 
     async def patch(self, folder: Path) -> str:
-        """Returns what has changed since, new files too, as `git apply` reads it."""
+        """Returns the changes since then, including new files, in the form that `git apply` reads."""
         await self._ask(folder, "add", "--all")
         return await self._ask(folder, *_DIFF, self.tree)
 
@@ -98,7 +98,7 @@ class Baseline(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RepositoryCopies:
-    """One copy of each repository, made when its first run begins."""
+    """Copies each repository once, when its first run begins."""
 
     def __init__(self, git: Git, folder: Path) -> None:
         self._git = git

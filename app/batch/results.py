@@ -1,5 +1,4 @@
-"""The folder of a batch: what it is of, its results as lines that survive a crash, and the lock of the one that
-writes."""
+"""The folder of a batch: its manifest, its results as lines that survive a crash, and the lock of its writer."""
 
 import os
 from pathlib import Path
@@ -16,18 +15,18 @@ if TYPE_CHECKING:
 
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 INTERRUPTED_REASON = "interrupted"
-"""The reason of runs that the end of the batch cancelled: the same command runs them again."""
+"""The reason of runs that were cancelled by the end of the batch; the same command runs them again."""
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """`batch.json`: which batch the folder belongs to."""
+    """The content of `batch.json`, which identifies the batch."""
 
     tasks: str
     version: int = 1
     work: str = ""
-    """The temporary folder of the last run of the batch."""
+    """The temporary folder of the last start of the batch."""
     commits: dict[str, str] = {}
-    """The commit of each repository and revision at the first start, which later starts keep to."""
+    """The commit of each repository and revision at the first start; later starts use the same."""
 
 
 class BatchFolder:
@@ -47,7 +46,7 @@ class BatchFolder:
         return self.path / "results.jsonl"
 
     def claim(self, tasks: Path) -> Manifest:
-        """Makes or continues the folder. Raises `BatchError` for a folder of something else."""
+        """Creates or continues the folder. Raises `BatchError` if it belongs to something else."""
         manifest = self._belonging(tasks)
         try:
             self.path.mkdir(parents=True, exist_ok=True)
@@ -65,11 +64,11 @@ class BatchFolder:
         write_text(self.manifest_file, msgspec.json.format(msgspec.json.encode(manifest)).decode() + "\n")
 
     def results(self) -> list[BatchResult]:
-        """Returns all results in the order in which they came. Raises `BatchError`."""
+        """Returns all results in order. Raises `BatchError`."""
         return read_results(self.path)
 
     def append(self, result: BatchResult) -> None:
-        """Writes a line that is on the disk when this returns. Raises `BatchError` with the file as it was."""
+        """Appends a line, flushed to the disk. Raises `BatchError` with the file unchanged."""
         try:
             if self._results < 0:
                 self._results = _open_for_lines(self.results_file)
@@ -81,7 +80,7 @@ class BatchFolder:
             ) from None
 
     def run_folder(self, run: Run) -> Path:
-        """Makes a new folder for a run; those of earlier attempts stay."""
+        """Creates a new folder for a run; those of earlier attempts stay."""
         above = self.path / "runs"
         for attempt in range(1, 100_000):
             folder = above / (run.name if attempt == 1 else f"{run.name}-{attempt}")
@@ -139,7 +138,7 @@ class BatchFolder:
 
 
 def read_results(folder: Path) -> list[BatchResult]:
-    """Returns the results of a batch; a last line that a crash cut off is none. Raises `BatchError`."""
+    """Returns the results of a batch, without a last line that a crash cut off. Raises `BatchError`."""
     file = folder / "results.jsonl"
     try:
         data = file.read_bytes()
@@ -160,7 +159,7 @@ def read_results(folder: Path) -> list[BatchResult]:
 
 
 def _open_for_lines(file: Path) -> int:
-    """Opens a file for appending lines, without the line that a crash has cut off."""
+    """Opens a file for appending lines, and removes a line that a crash has cut off."""
     descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
     data = file.read_bytes()
     os.ftruncate(descriptor, data.rfind(b"\n") + 1)

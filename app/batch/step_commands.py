@@ -1,5 +1,5 @@
-"""Runs the commands `setup` and `check` of a task in the folder of its run, with a time limit and an end for all that
-they started."""
+"""Runs the commands `setup` and `check` of a task in the folder of its run, with a time limit, and ends all their
+processes."""
 
 import os
 from pathlib import Path

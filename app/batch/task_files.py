@@ -17,11 +17,11 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     """The file's name and the row's number, for messages."""
     fields: Mapping[str, Any]
     is_text: bool = False
-    """Whether numbers are written as texts, as in CSV."""
+    """Whether numbers are written as text, as in CSV."""
 
 
 def read_rows(file: Path) -> list[Row]:
-    """Raises `UserError`."""
+    """Returns the rows. Raises `UserError`."""
     readers = {".jsonl": _json_lines, ".ndjson": _json_lines, ".csv": _csv, ".yaml": _yaml, ".yml": _yaml}
     read = readers.get(file.suffix.lower())
     if read is None:

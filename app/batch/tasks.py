@@ -1,4 +1,4 @@
-"""What a batch runs: the rows of its file as tasks, defaults and matrix as runs, each with its hash."""
+"""Plans a batch: reads rows as tasks, combines them with defaults and a matrix to runs, and gives each run a hash."""
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,11 +22,11 @@ _PLACEHOLDER = late(r"\{\{\s*([A-Za-z_][A-Za-z0-9_-]*)\s*\}\}")
 
 
 class BatchError(UserError):
-    """A batch cannot be run as it was asked for; the text names the row and the remedy."""
+    """The batch cannot be run as requested; the text names the row and the remedy."""
 
 
 class TaskFields(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """The fields that a row may have and a flag may give a default for."""
+    """The fields of a row, for which a flag may give a default."""
 
     prompt: str | None = None
     folder: str | None = None
@@ -49,14 +49,14 @@ class TaskFields(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
 
 
 class Task(TaskFields, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """One row."""
+    """One row of the file."""
 
     id: str
     repeat: Count | None = None
 
 
 class Defaults(msgspec.Struct, frozen=True, kw_only=True):
-    """What the command line says about all rows."""
+    """The defaults that the command line gives for all rows."""
 
     fields: TaskFields = TaskFields()
     models: tuple[str, ...] = ()
@@ -68,23 +68,23 @@ class Defaults(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One run of a task: with its model, for the n-th time."""
+    """One run of a task, with its model and its repetition."""
 
     task: Task
     number: int
-    """1 for the first repetition."""
+    """The number of the repetition, from 1."""
     hash: str
-    """Changes with everything that the run depends on, but the contents of folders and repositories."""
+    """A hash of everything that the run depends on, except the contents of folders and repositories."""
 
     @property
     def key(self) -> str:
-        """Which run of the batch this is, whatever the task says."""
+        """Identifies the run in its batch, independent of the task's content."""
         model = f" {self.task.model}" if self.task.model else ""
         return f"{self.task.id}{model} #{self.number}"
 
     @property
     def name(self) -> str:
-        """The name of its folder."""
+        """The name of the run's folder."""
         return f"{self.task.id}-{self.hash[:8]}"
 
 
@@ -94,7 +94,7 @@ class Batch(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def plan_batch(rows: Sequence[Row], defaults: Defaults) -> Batch:
-    """Makes the runs of all rows, in their order. Raises `BatchError` for the first row that cannot be run."""
+    """Makes the runs of all rows, in order. Raises `BatchError` for the first row that cannot be run."""
     if not rows:
         raise BatchError("There are no tasks in the file. Write one row for each task.")
     seen: dict[str, Row] = {}
@@ -154,7 +154,8 @@ def _with_defaults(task: Task, defaults: TaskFields) -> Task:
 
 
 def _filled(template: str, fields: Mapping[str, Any], row: Row, *, must_be_there: bool) -> str:
-    """Replaces `{{field}}`. A row's own prompt may have such words for other reasons; a template of all rows not."""
+    """Replaces `{{field}}`. In a row's own prompt unknown fields stay; in a template for all rows they are an
+    error."""
     lacking = [name for name in _PLACEHOLDER.findall(template) if name not in fields]
     if lacking and must_be_there:
         raise BatchError(
@@ -164,7 +165,7 @@ def _filled(template: str, fields: Mapping[str, Any], row: Row, *, must_be_there
 
 
 def _placed(task: Task, row: Row, base: Path) -> Task:
-    """Makes the places absolute, and refuses those that contradict each other."""
+    """Makes paths absolute, and refuses contradictory ones."""
     if task.folder is not None and task.repo is not None:
         raise BatchError(f"{row.place}: folder and repo cannot be used together. Keep one of them.")
     if task.rev is not None and task.repo is None:

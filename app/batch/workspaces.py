@@ -20,11 +20,11 @@ class RunFolder(msgspec.Struct, frozen=True, kw_only=True):
 
     path: Path
     above: Path
-    """What is removed after the run."""
+    """The folder that is removed after the run."""
     baseline: Baseline
 
     async def after_setup(self) -> "RunFolder":
-        """Returns the folder with what it is now as that which patches are against."""
+        """Returns the folder with its present state as the base of patches."""
         return msgspec.structs.replace(self, baseline=await self.baseline.renewed(self.path))
 
     async def patch(self) -> str:
@@ -35,7 +35,7 @@ class RunFolder(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Workspaces:
-    """Makes the folders of runs, in one temporary folder of the batch."""
+    """Creates the folders of runs in one temporary folder of the batch."""
 
     def __init__(self, home: Path, above: Path | None) -> None:
         """`above`: where the temporary folder is made; by default not in `/tmp`, which commands in any sandbox may
@@ -52,7 +52,7 @@ class Workspaces:
         self._copies = RepositoryCopies(self._git, self.root / "repositories")
 
     async def make(self, run: Run, commit: str | None) -> RunFolder:
-        """Raises `BatchError`."""
+        """Creates the folder of a run. Raises `BatchError`."""
         task = run.task
         source = Path(task.repo or task.folder or "")
         above = self.root / run.name
@@ -83,7 +83,7 @@ def _state_folder(home: Path) -> Path:
 
 
 def remove_left_over(work: str) -> None:
-    """Removes the temporary folder that a killed batch left behind."""
+    """Removes the temporary folder left behind by a killed batch."""
     if work and Path(work).name.startswith(_PREFIX):
         _remove(Path(work))
 

@@ -43,7 +43,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     second: str
     tasks: int
     first_better: int
-    """Tasks of which the first passed a larger share."""
+    """The number of tasks of which the first group passed a larger share."""
     second_better: int
     p: float
 
@@ -76,7 +76,7 @@ _KEYS: dict[str, Callable[[ReportedRun], str]] = {
     "prompt": lambda run: run.result.prompt,
 }
 _COMPARED = ("batch", "model")
-"""What the same task can have run with."""
+"""The properties in which runs of the same task can be compared."""
 
 
 def latest_runs(folders: Sequence[Path]) -> list[ReportedRun]:
@@ -91,7 +91,7 @@ def latest_runs(folders: Sequence[Path]) -> list[ReportedRun]:
 
 
 def report_on(folders: Sequence[Path], runs: Sequence[ReportedRun]) -> Report:
-    """A cancelled run says nothing about a model; it is counted under its outcome alone."""
+    """Computes the figures. A cancelled run says nothing about a model; it is only counted by its outcome."""
     counted = [run for run in runs if run.result.outcome != "cancelled"]
     groupings = tuple(_groupings(counted))
     return Report(
@@ -106,8 +106,8 @@ def report_on(folders: Sequence[Path], runs: Sequence[ReportedRun]) -> Report:
 
 
 def _groupings(runs: Sequence[ReportedRun]) -> Iterator[Grouping]:
-    """Yields the models, and what else there is more than one of. Each task has its own prompt, unless it is a
-    template; then there are as many prompts as tasks, which compare nothing."""
+    """Yields the groupings: by model, and by all else that varies. Prompts are compared only if they are
+    templates."""
     for by, key in _KEYS.items():
         parts: defaultdict[str, list[ReportedRun]] = defaultdict(list)
         for run in runs:

@@ -1,4 +1,4 @@
-"""A report as lines for a terminal, as one page of HTML, and its runs as CSV."""
+"""Formats a report as lines for a terminal or as an HTML page, and its runs as CSV."""
 
 import csv
 import io
@@ -52,7 +52,7 @@ _STYLE = (
 
 
 def terminal_lines(report: Report, columns: int) -> Iterator[str]:
-    """Bars and tokens are left out where there is no room for them."""
+    """Returns the lines; bars and tokens are left out if there is no room for them."""
     yield _sum(report)
     cells = _BAR_CELLS if columns >= _WIDE else 0
     head = _HEAD if cells else _HEAD[:-1]
@@ -77,7 +77,7 @@ def terminal_lines(report: Report, columns: int) -> Iterator[str]:
 
 
 def html_page(report: Report) -> str:
-    """One file that needs nothing else."""
+    """Returns one self-contained file."""
     parts = [
         "<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content='width=device-width'>",
         f"<title>Batch report</title><style>{_STYLE}</style><h1>Batch report</h1>",
@@ -103,7 +103,7 @@ def html_page(report: Report) -> str:
 
 
 def csv_text(runs: Sequence[ReportedRun]) -> str:
-    """A line for each run."""
+    """Returns a line for each run."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(("batch", *_CSV_FIELDS))

@@ -10,7 +10,7 @@ _Z = 1.959963984540054
 
 
 class Rate(msgspec.Struct, frozen=True, kw_only=True):
-    """How many of how many, with Wilson's interval of 95 %."""
+    """A rate as two counts, with Wilson's interval of 95 %."""
 
     passed: int
     of: int
@@ -27,7 +27,7 @@ class Quantiles(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def rate_of(passed: int, of: int) -> Rate:
-    """Wilson's interval holds for few runs too, and never leaves 0 to 1."""
+    """Computes the rate; Wilson's interval also holds for few runs, and never leaves 0 to 1."""
     if not of:
         return Rate(passed=0, of=0, rate=0.0, low=0.0, high=1.0)
     rate, square = passed / of, _Z * _Z
@@ -48,7 +48,8 @@ def quantiles_of(values: Sequence[float]) -> Quantiles:
 
 
 def sign_test(better: int, worse: int) -> float:
-    """The probability of a difference at least this large if neither were better: the exact two-sided sign test.
+    """Returns the probability of a difference at least this large if neither group were better: the exact two-sided
+    sign test. With one run of each task this is McNemar's exact test.
 
     With one run of each task this is McNemar's exact test."""
     count = better + worse
@@ -59,7 +60,7 @@ def sign_test(better: int, worse: int) -> float:
 
 
 def _quantile(ordered: Sequence[float], share: float) -> float:
-    """Interpolates between the two nearest values."""
+    """Returns a quantile, interpolated between the two nearest values."""
     place = share * (len(ordered) - 1)
     below = int(place)
     above = min(below + 1, len(ordered) - 1)

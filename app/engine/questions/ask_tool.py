@@ -1,4 +1,4 @@
-"""The `ask` tool, with which the model asks the person one to four questions with choices."""
+"""The `ask` tool, with which the model asks the user one to four questions with choices."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,4 +1,5 @@
-"""Asks forms: of a person all fields at once, of a program field by field in questions that any RPC client knows."""
+"""Asks forms: the user answers all fields at once, a program field by field in questions that any RPC client
+knows."""
 
 import asyncio
 from collections.abc import Mapping
@@ -29,7 +30,7 @@ class FormReply(msgspec.Struct, frozen=True, kw_only=True):
     content: Mapping[str, Any] = {}
     """Answers by field, converted and checked."""
     why: str = ""
-    """Why there is no answer, if nobody closed the form."""
+    """Why there is no answer; empty if the form was closed."""
 
 
 DECLINED = FormReply(action="decline")

@@ -1,4 +1,4 @@
-"""The answer to `initialize`: what bayou can do, and how a person signs in."""
+"""Answers `initialize`: bayou's capabilities, and how a user signs in."""
 
 from acp.schema import (
     AgentCapabilities,
@@ -52,7 +52,7 @@ def answer_to_initialize(request: InitializeRequest) -> InitializeResponse:
 def _ways_to_sign_in(
     request: InitializeRequest,
 ) -> list[EnvVarAuthMethod | TerminalAuthMethod | AuthMethodAgent]:
-    """Returns a sign-in in a terminal, where the client opens one, and the keys of the environment."""
+    """Returns a sign-in in a terminal, if the client can open one, and the key variables of the environment."""
     found: list[EnvVarAuthMethod | TerminalAuthMethod | AuthMethodAgent] = []
     capabilities = request.client_capabilities
     if capabilities is not None and capabilities.auth is not None and capabilities.auth.terminal:

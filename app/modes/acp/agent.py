@@ -82,9 +82,9 @@ class Agent:
         self._open: dict[str, LivingSession] = {}
         self._opening = asyncio.Lock()
         self._running: dict[Any, asyncio.Task[Any]] = {}
-        """The tasks of the requests, by their ids."""
+        """The tasks of requests, by request id."""
         self._prompts: dict[Any, LivingSession] = {}
-        """The sessions of the prompts, by their requests' ids."""
+        """The sessions of prompts, by request id."""
         self._methods: Mapping[str, tuple[type[BaseModel], Handler]] = {
             "initialize": (InitializeRequest, self._initialize),
             "authenticate": (AuthenticateRequest, self._authenticate),
@@ -111,7 +111,7 @@ class Agent:
         return self._client
 
     async def carry_out(self, method: str, parameters: Any, is_notification: bool) -> Any:
-        """Answers a request. Raises nothing but `RequestError`."""
+        """Answers a request. Raises only `RequestError`."""
         try:
             return await self._carry_out(method, parameters)
         except RequestError as problem:

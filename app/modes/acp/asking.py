@@ -1,4 +1,4 @@
-"""Asks the person at the client: approvals and choices as permission requests, forms as elicitations."""
+"""Asks the user through the client: approvals and choices as permission requests, forms as elicitations."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -45,7 +45,7 @@ class Questions:
         self._open: dict[asyncio.Task[None], tuple[str, asyncio.Future[Any]]] = {}
 
     def note(self, event: Event) -> None:
-        """Asks a question of the session, as its subscriber."""
+        """Asks the client when the session publishes a question."""
         if not isinstance(event, QuestionAsked) or event.method not in ASKING:
             return
         future = event.answer
@@ -53,12 +53,12 @@ class Questions:
             return
         task = asyncio.get_running_loop().create_task(self._settle(event, future))
         self._open[task] = event.method, future
-        # A question that the run, a timeout or another rule has answered is taken back.
+        # A question answered by the run, a timeout or another rule is withdrawn.
         future.add_done_callback(lambda _: task.cancel())
         task.add_done_callback(lambda _: self._open.pop(task, None))
 
     def dismiss(self) -> None:
-        """Gives all open questions their cancelled answer."""
+        """Withdraws all open questions with their cancelled answer."""
         for method, future in tuple(self._open.values()):
             if not future.done():
                 future.set_result(_cancelled(method))
@@ -99,7 +99,7 @@ class Questions:
                 return await self._field(title, field)
 
     async def _approve(self, approval: Approval, options: Sequence[str]) -> Any:
-        """Asks whether a call may run, showing the whole of it."""
+        """Asks whether a call may run, and shows the complete call."""
         call = ToolCall(id=approval.tool_call_id, name=approval.tool_name, arguments=approval.arguments)
         needs_word = approval.confirmation_word is not None
         offered = [one for one in options if one != DENY]
@@ -124,7 +124,7 @@ class Questions:
         return ApprovalReply(allows=True) if needs_word and chosen == ONCE else chosen
 
     async def _whole(self, call: ToolCall, approval: Approval) -> list[Content]:
-        """Returns the whole command or change, and what bayou thinks of its parts."""
+        """Returns the complete command or change, with bayou's verdict on its parts."""
         shown: list[Content] = []
         preview = await self._session.previews.of(call.name, call.arguments, is_for_person=True)
         if preview is not None:
@@ -159,7 +159,7 @@ class Questions:
         return chosen
 
     async def _permission(self, call: ToolCallUpdate, options: Sequence[str]) -> str | None:
-        """Returns the chosen option; None: the client closed the question without an answer."""
+        """Returns the chosen option; None if the client closed the question without an answer."""
         result = await self._client.ask(
             "session/request_permission",
             RequestPermissionRequest(
@@ -177,7 +177,7 @@ class Questions:
         return numbers.get(chosen) if isinstance(chosen, str) else None
 
     async def _form(self, event: QuestionAsked, form: AskedForm) -> Mapping[str, str] | str | None:
-        """Asks the agent's choices one by one where the client has no forms."""
+        """Asks the choices one by one if the client has no forms."""
         if form.server or self._client.abilities.has_forms:
             return await self._fill_in(form)
         if any(field.kind != "choice" for field in form.fields):

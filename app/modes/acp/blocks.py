@@ -1,4 +1,4 @@
-"""Converts content blocks: those of a prompt to text and images, and those of messages to the client's."""
+"""Converts content blocks between the client's form and the session's messages."""
 
 import base64
 import binascii
@@ -29,7 +29,7 @@ ContentBlock = (
 
 
 class Words(msgspec.Struct, frozen=True, kw_only=True):
-    """A prompt as the session takes it."""
+    """A prompt as text and images."""
 
     text: str
     images: tuple[Image, ...] = ()

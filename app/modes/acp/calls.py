@@ -32,7 +32,7 @@ from tools.results import Card, ToolResult
 from tools.text import one_line
 
 MAX_OUTPUT = 50_000
-"""Characters of a result that the client is shown; of a command, its last ones."""
+"""The maximum characters of a result shown by the client; of a command, its last ones."""
 _MAX_DIFF_BYTES = 1 << 20
 _MAX_RAW_BYTES = 16 * 1024
 _MAX_TITLE = 200
@@ -46,12 +46,12 @@ Update = ToolCallStart | ToolCallProgress
 
 
 class _OpenCall(msgspec.Struct, kw_only=True):
-    """A call that the client was told of, and that has not ended."""
+    """A call that the client knows and that has not ended."""
 
     call: ToolCall
     is_running: bool = False
     output: str = ""
-    """What a terminal of the client has got so far."""
+    """The output that the client's terminal has received."""
     told_at: float = 0.0
 
 
@@ -59,16 +59,16 @@ class ToolCalls:
     """The tool calls of one session, as they happen."""
 
     def __init__(self, session: Session, send: Callable[[Update], None], *, has_terminals: bool) -> None:
-        """`has_terminals`: the client shows the output of commands as a terminal does."""
+        """`has_terminals`: the client shows command output in a terminal."""
         self._session = session
         self._send = send
         self._has_terminals = has_terminals
         self._open: dict[str, _OpenCall] = {}
         self._edits: dict[str, ToolCall] = {}
-        """Ended calls whose changes of files may still be recorded."""
+        """Ended calls whose file changes may still be recorded."""
 
     def begun(self, call_id: str, name: str) -> None:
-        """The model begins to write a call; its arguments are not known yet."""
+        """Reports a call whose arguments have begun to arrive."""
         call = ToolCall(id=call_id, name=name, arguments={})
         self._open[call_id] = _OpenCall(call=call)
         self._send(
@@ -82,7 +82,7 @@ class ToolCalls:
         )
 
     def written(self, call: ToolCall) -> None:
-        """The model has written the whole call."""
+        """Reports a call whose arguments are complete."""
         known = self._open.get(call.id)
         if known is not None:
             known.call = call
@@ -152,7 +152,7 @@ class ToolCalls:
         )
 
     def recorded(self, data: FilesData) -> None:
-        """The changes of files that a call made: told again, as whole texts."""
+        """Reports the recorded file changes of a call, as whole texts."""
         call = self._edits.pop(data.call_id, None)
         if call is not None and (diffs := diffs_of(self._session, data.changes)):
             self._send(_progress(call.id, content=diffs))
@@ -190,7 +190,7 @@ class ToolCalls:
         return {"terminal_info": {"terminal_id": call.id, "cwd": str(self._session.cwd)}}
 
     def _tell_output(self, known: _OpenCall, output: str) -> None:
-        """Sends what is new of a command's output, of which the beginning may have been cut off."""
+        """Sends the new part of a command's output, whose beginning may have been cut off."""
         before, known.output = known.output, output
         new = output.removeprefix(before)
         if before and not output.startswith(before):

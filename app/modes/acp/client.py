@@ -1,4 +1,4 @@
-"""The client at the other end: what it can show, and the requests that bayou sends it."""
+"""The client: its capabilities, and the requests that bayou sends to it."""
 
 import asyncio
 from typing import Any
@@ -12,13 +12,13 @@ from app.modes.acp.transport import ASKED, LineTransport
 
 
 class Abilities(msgspec.Struct, frozen=True, kw_only=True):
-    """What the client has declared."""
+    """The capabilities that the client has declared."""
 
     has_forms: bool = False
     has_pages: bool = False
-    """Whether it opens the page of a server's question."""
+    """Whether it can open the web page of a server's question."""
     has_terminals: bool = False
-    """Whether it shows the output of commands as a terminal does."""
+    """Whether it shows command output in a terminal."""
 
     @classmethod
     def declared(cls, capabilities: ClientCapabilities | None) -> "Abilities":
@@ -34,7 +34,7 @@ class Abilities(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Client:
-    """Sends requests to the client, and takes back those that need no answer any more."""
+    """Sends requests to the client, and cancels those that need no answer any more."""
 
     def __init__(self, transport: LineTransport, connection: Connection) -> None:
         self.transport = transport
@@ -46,8 +46,8 @@ class Client:
         self.transport.notify("session/update", SessionNotification(session_id=session_id, update=update))  # pyright: ignore[reportArgumentType]
 
     async def ask(self, method: str, parameters: BaseModel) -> Any:
-        """Returns the result. Raises `ConnectionError` when the client has gone, and `RequestError` with its
-        refusal; a cancelled request is taken back."""
+        """Sends a request and returns the result. Raises `ConnectionError` if the client is gone, and `RequestError`
+        for a refusal; a cancelled request is withdrawn."""
         asked: list[Any] = []
         ASKED.set(asked)
         told = parameters.model_dump(mode="json", by_alias=True, exclude_none=True)

@@ -16,11 +16,11 @@ _MAX_SHOWN = 60
 
 
 class OwnCommand(msgspec.Struct, frozen=True, kw_only=True):
-    """A slash command of this face."""
+    """A slash command that bayou itself offers to the client."""
 
     description: str
     run: Callable[[Session, str], Awaitable[str]]
-    """Gets the words behind the name; returns what the person is told."""
+    """Runs the command with the text after its name; returns the text to show."""
     hint: str = ""
 
 

@@ -1,4 +1,4 @@
-"""One open session of a client: its prompts under way, and what the client is told of it."""
+"""An open session of a client: its open prompts, and the updates sent to the client."""
 
 import asyncio
 from collections.abc import Coroutine, Mapping, Sequence
@@ -59,7 +59,7 @@ _FIRST_UPDATES_AFTER = 0.05
 """Seconds between the answer that names a session and its first updates: some clients learn of a session only
 after they have handled that answer."""
 _ANSWER_SECONDS = 7 * 24 * 3600.0
-"""How long a question of an extension waits: as long as a person may be away."""
+"""Seconds that a question of an extension waits, long enough for an absent user."""
 _REFUSALS = ("refusal", "content_filter", "SAFETY")
 _NO_MODEL = (
     "No model is connected: the offline guide answers, which is no language model. To connect one, run "
@@ -79,15 +79,15 @@ class LivingSession:
         self._outcomes: dict[str, asyncio.Future[PromptResult]] = {}
         """The open prompts."""
         self._taking: set[asyncio.Task[Any]] = set()
-        """Prompts that are being read, and commands that are carried out."""
+        """Prompts that are being read, and running commands."""
         self._cancels = 0
         self._has_settled = True
-        """Whether no run is active, or the last one has only to end."""
+        """Whether no run is active, or the last one is about to end."""
         self._held: list[Update] | None = []
-        """Updates that wait until the client knows the session; None from then on."""
+        """Updates held back until the client knows the session; None afterwards."""
         self._releasing: asyncio.TimerHandle | None = None
         self._shown: tuple[str, bytes] | None = None
-        """The mode and the options as the client knows them."""
+        """The mode and the options that the client knows."""
         self._extended: ConnectedExtensions | None = None
         self._updates = Updates(
             self.session,
@@ -104,7 +104,7 @@ class LivingSession:
     async def begin(
         cls, options: Options, paths: Paths, client: Client, servers: Sequence[ProvidedServer]
     ) -> "LivingSession":
-        """Opens what the options name. Raises `UserError` with the reason."""
+        """Opens the session. Raises `UserError` with the reason."""
         assembled = assemble_session(options, paths, asks="person")
         living = cls(assembled, paths, client)
         try:
@@ -139,7 +139,7 @@ class LivingSession:
         )
         self._extended = extended
 
-    # What the client is told
+    # Updates to the client
 
     def send(self, update: Update) -> None:
         if self._held is not None:
@@ -148,16 +148,16 @@ class LivingSession:
             self._client.update(self.id, update)
 
     def replay(self) -> None:
-        """Shows the stored conversation at once, before the request that asked for it is answered."""
+        """Shows the stored conversation before the request for it is answered."""
         for update in replayed(self.session):
             self._client.update(self.id, update)
 
     def introduce(self) -> None:
-        """Tells commands, usage and problems, shortly after the answer that names the session."""
+        """Sends commands, usage and problems, shortly after the answer that names the session."""
         self._releasing = asyncio.get_running_loop().call_later(_FIRST_UPDATES_AFTER, self.release)
 
     def release(self) -> None:
-        """Sends what was held back; from now on updates go out at once."""
+        """Sends the held updates; later ones are sent at once."""
         held, self._held = self._held, None
         if held is None:
             return
@@ -180,13 +180,13 @@ class LivingSession:
         await set_option(self.session, option, value)
 
     def options(self) -> list[Any]:
-        """Returns the options as the client shows them from now on."""
+        """Returns the options as the client is about to show them."""
         found = options_of(self.session)
         self._shown = current_mode(self.session), _written(found)
         return found
 
     def _tell_options(self) -> None:
-        """Tells the options where they have changed."""
+        """Sends the options if they have changed."""
         if self._shown is None:
             return
         mode_before, before = self._shown
@@ -221,8 +221,8 @@ class LivingSession:
     # Prompts
 
     async def prompt(self, blocks: Sequence[ContentBlock], meta: Mapping[str, Any]) -> PromptResponse:
-        """Carries out one prompt, and returns when it has its outcome. While a run is active the prompt waits
-        behind it, or joins it where `_meta.bayou.delivery` says `steer`."""
+        """Runs one prompt, and returns its outcome. During a run the prompt is queued behind it, or joins it if
+        `_meta.bayou.delivery` is `steer`."""
         words = words_of(blocks)
         cancels = self._cancels
         self.release()
@@ -301,7 +301,7 @@ class LivingSession:
         return _response("max_tokens" if result.stop_reason == "length" else "end_turn")
 
     def cancel(self) -> Coroutine[Any, Any, None]:
-        """Stops everything: what was queued is dropped, since the client has its text."""
+        """Stops the run and drops queued messages, since the client has their text."""
         self._cancels += 1
         for taking in tuple(self._taking):
             taking.cancel()
@@ -310,7 +310,7 @@ class LivingSession:
         return self.session.abort()
 
     async def close(self) -> None:
-        """Ends the session; open prompts are answered as cancelled. Nothing more is told of it."""
+        """Ends the session; open prompts are answered as cancelled, and no further updates are sent."""
         if self._releasing is not None:
             self._releasing.cancel()
         for taking in tuple(self._taking):

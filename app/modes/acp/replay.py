@@ -1,4 +1,4 @@
-"""Shows a stored conversation to a client: the present branch, from its beginning."""
+"""Shows the current branch of a stored conversation to a client, from its beginning."""
 
 from collections.abc import Iterator
 
@@ -20,7 +20,7 @@ from app.values.messages import AssistantMessage, CustomMessage, ToolResultMessa
 
 
 def replayed(session: Session) -> Iterator[Update]:
-    """Yields the updates that build the conversation up again. A call is told once, in its last state."""
+    """Yields the updates that rebuild the conversation; each call once, in its final state."""
     path = session.log.path_to()
     results: dict[str, ToolResultMessage] = {}
     changes: dict[str, tuple[Change, ...]] = {}

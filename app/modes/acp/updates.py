@@ -1,4 +1,4 @@
-"""Turns the events of a session into updates for the client, in their order."""
+"""Converts the events of a session to updates for the client, in order."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -68,7 +68,7 @@ FOR_THE_MODEL = frozenset(
         *("pending-resolved", "pending-lost", "pending-reminder", "repository-map", "rule-violation"),
     )
 )
-"""Types of messages that tell the model what the client learns otherwise, or has no use for."""
+"""Types of messages for the model only, which the client need not show."""
 _STATUS: dict[TodoStatus, PlanEntryStatus] = {
     "pending": "pending",
     "in_progress": "in_progress",
@@ -78,7 +78,7 @@ _STATUS: dict[TodoStatus, PlanEntryStatus] = {
 
 
 class Updates:
-    """What the client is told of one session."""
+    """Sends the updates of one session."""
 
     def __init__(
         self,
@@ -94,7 +94,7 @@ class Updates:
         self._is_own = is_own
         self._calls = ToolCalls(session, send, has_terminals=has_terminals)
         self.are_notes_answers = False
-        """Whether a command is carried out, whose notes are what the person asked for."""
+        """Whether a command is running, whose notes answer the user."""
         self._tellers: Mapping[type[Any], Callable[[Any], None]] = {
             MessageUpdate: self._update,
             MessageStart: self._message_begins,
@@ -124,7 +124,7 @@ class Updates:
             teller(event)
 
     def say(self, text: str) -> None:
-        """Shows a text of bayou itself, as a message of its own."""
+        """Shows a text of bayou as a separate message."""
         if text.strip():
             self._send(message_chunk(text, new_id()))
 
@@ -177,7 +177,7 @@ class Updates:
         self._note(f"{told} ({event.attempt} of {event.max_attempts}).")
 
     def _note(self, text: str, *, is_answer: bool = False) -> None:
-        """Tells what is not part of an answer: a thought, unless a command asked for it."""
+        """Shows a note as a thought, or as text if a command asked for it."""
         if not text.strip():
             return
         if is_answer or self.are_notes_answers:
@@ -187,7 +187,7 @@ class Updates:
 
 
 def is_shown(message: CustomMessage) -> bool:
-    """Whether a message of bayou or an extension is for the person."""
+    """Whether a message of bayou or an extension is shown to the user."""
     return message.display and message.custom_type not in FOR_THE_MODEL
 
 
@@ -223,7 +223,7 @@ def plan_of(phases: Sequence[TodoPhase]) -> AgentPlanUpdate:
 
 
 def usage_of(session: Session) -> UsageUpdate | None:
-    """Returns how full the window is, and what the session has cost."""
+    """Returns the fill of the context window, and the cost of the session."""
     usage = session.context_usage()
     if usage is None or not usage.context_window:
         return None

@@ -226,6 +226,24 @@ def test_a_relative_name_that_leaves_the_folder_is_refused(told: Told) -> None:
     assert "../victim.txt: it is outside the session's folder" in done.stdout
 
 
+@pytest.mark.parametrize("kind", ["link to its folder", "link to it", "hard link"])
+def test_a_crafted_session_writes_through_no_link(told: Told, kind: str) -> None:
+    outside = told.scene.home / "outside"
+    outside.mkdir()
+    victim, inside = outside / "a.txt", told.scene.project / "folder" / "a.txt"
+    victim.write_text("two\n")
+    if kind == "link to its folder":
+        inside.parent.symlink_to(outside)
+    else:
+        inside.parent.mkdir()
+        inside.symlink_to(victim) if kind == "link to it" else inside.hardlink_to(victim)
+    path = str(crafted(told, '"path":"a.txt"', '"path":"folder/a.txt"'))
+    done = told.undo(path, "--yes")
+    assert done.returncode == 0, done.stderr
+    assert victim.read_text() == "two\n" and [one.name for one in outside.iterdir()] == ["a.txt"]
+    assert (inside.read_text() == "one\n") is (kind == "hard link"), done.stdout
+
+
 def test_a_crafted_name_that_turns_the_direction_of_writing_is_spelled_out(told: Told) -> None:
     (told.scene.project / "\u202ea.txt").write_text("two\n")
     path = str(crafted(told, '"path":"a.txt"', '"path":"\\u202ea.txt"'))

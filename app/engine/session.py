@@ -112,6 +112,10 @@ class Session:
         return self._made.core.conversation.last_assistant
 
     @property
+    def last_answer_text(self) -> str | None:
+        return self._made.core.conversation.last_answer_text
+
+    @property
     def abort_signal(self) -> Abort | None:
         return self._made.runner.abort_signal if self.is_running else None
 

@@ -65,7 +65,7 @@ async def run_program(
     return ExecResult(
         stdout=out.decode("utf-8", "replace"),
         stderr=err.decode("utf-8", "replace"),
-        code=code,
+        code=_as_in_a_shell(code),
         was_killed=was_killed,
         is_truncated=out_cut or err_cut,
     )
@@ -102,10 +102,15 @@ async def run_in_sandbox(
     return ExecResult(
         stdout=said.output.decode("utf-8", "replace"),
         stderr=said.errors.decode("utf-8", "replace"),
-        code=said.code,
+        code=_as_in_a_shell(said.code),
         was_killed=said.is_late or said.is_cut,
         is_truncated=said.is_cut,
     )
+
+
+def _as_in_a_shell(code: int) -> int:
+    """Returns 128 + signal for a program that a signal ended, as shells and pi do."""
+    return 128 - code if code < 0 else code
 
 
 async def _read(stream: asyncio.StreamReader, limit: int) -> tuple[bytes, bool]:

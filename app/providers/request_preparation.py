@@ -22,7 +22,7 @@ IdRule = Callable[[str], str]
 
 MISSING_RESULT = "No result provided"
 NO_OUTPUT = "(no output)"
-NO_IMAGE = "(An image was here; this model reads text only.)"
+NO_IMAGE = "(An image was here; this model reads text only. Ask the user about it, or inspect it with bash.)"
 
 
 class PreparedRequest(msgspec.Struct, frozen=True, kw_only=True):

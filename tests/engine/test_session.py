@@ -302,3 +302,14 @@ async def test_the_answer_that_arrives_is_kept_beside_the_log(tmp_path: Path) ->
 def test_kinds_of_events_are_told_apart_by_their_tag() -> None:
     tags: list[Any] = [kind.__struct_config__.tag for kind in Event.__args__]
     assert len(tags) == len(set(tags))
+
+
+async def test_the_last_answers_text_passes_over_answers_that_failed_and_keeps_silent_ones(
+    tmp_path: Path,
+) -> None:
+    harness = ScriptedSession(tmp_path, say("first"), fail("no such model", status=400), say("  "))
+    await harness.prompt("one")
+    await harness.prompt("two")
+    assert harness.session.last_answer_text == "first"
+    await harness.prompt("three")
+    assert harness.session.last_answer_text != "first"

@@ -391,7 +391,9 @@ async def test_running_a_program(tmp_path: Path):
     )
     assert (result.stdout, result.code) == ("hi\n", 3)
     result = await run_program("sh", ["-c", "sleep 60 & sleep 60"], timeout=0.1)
-    assert result.was_killed
+    assert result.was_killed and result.code == 128 + 9
+    result = await run_program("sh", ["-c", "kill -TERM $$"])
+    assert not result.was_killed and result.code == 128 + 15
     result = await run_program("sh", ["-c", "yes | head -c 5000"], max_bytes=100)
     assert len(result.stdout) == 100 and result.is_truncated
     with pytest.raises(FileNotFoundError):

@@ -218,9 +218,13 @@ async def test_what_a_router_says_it_charged(server: Loopback):
         (
             "openai",
             "https://api.openai.com/v1",
-            {"supportsStore": True, "maxTokensField": "max_completion_tokens"},
+            {
+                "supportsStore": True,
+                "supportsDeveloperRole": True,
+                "maxTokensField": "max_completion_tokens",
+            },
         ),
-        ("mine", "http://localhost:11434/v1", {"supportsDeveloperRole": True}),
+        ("mine", "http://localhost:11434/v1", {"supportsDeveloperRole": False, "supportsStore": False}),
         (
             "deepseek",
             "https://api.deepseek.com",
@@ -247,7 +251,7 @@ def test_servers_are_known_by_provider_or_address(provider: str, url: str, expec
 def test_openrouter_differs_by_vendor_and_own_switches_win():
     url = "https://openrouter.ai/api/v1"
     claude = quirks_for(model_for(CHAT, url, id="anthropic/claude-x"))
-    assert (claude.cache_control_format, claude.supports_developer_role) == ("anthropic", True)
+    assert (claude.cache_control_format, claude.supports_developer_role) == ("anthropic", False)
     own = {"supportsStore": False, "maxTokensField": "max_tokens", "zaiToolStream": "nonsense"}
     switches = quirks_for(model_for(CHAT, "http://x", compat=own))
     assert (switches.supports_store, switches.max_tokens_field) == (False, "max_tokens")
@@ -296,6 +300,8 @@ async def test_ways_to_ask_for_thinking(
 
 async def test_switches_of_the_request(server: Loopback):
     body = await sent(server)
+    assert "store" not in body and body["messages"][0]["role"] == "system"
+    body = await sent(server, compat={"supportsStore": True, "supportsDeveloperRole": True})
     assert body["store"] is False and body["stream_options"] == {"include_usage": True}
     assert body["messages"][0]["role"] == "developer" and "max_completion_tokens" in body
     assert "strict" not in body["tools"][0]["function"]

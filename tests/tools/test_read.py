@@ -180,7 +180,8 @@ async def test_images_are_known_by_their_bytes(hands: ToolCaller, project: Path)
         "image": {"mimeType": "image/png", "width": 40, "height": 30, "bytes": len(data)}
     }
     blind = await hands("read", path="picture.txt", within=hands.context(model_reads_images=False))
-    assert len(blind.content) == 1 and "This model cannot see images" in blind.text
+    assert blind.content == result.content
+    assert blind.details is not None and blind.details["imageUnsupportedByModel"] is True
 
 
 async def test_an_image_no_model_takes_is_refused_with_a_way_out(hands: ToolCaller, project: Path) -> None:

@@ -77,7 +77,7 @@ def _binary_kind(head: bytes) -> str:
 def image_result(
     file: BinaryIO, shown: str, size: int, context: ToolContext, workspace: Workspace
 ) -> ToolResult:
-    """Returns an image as the result, for a model that sees images."""
+    """Returns an image as the result. For a model that reads text only the request has words instead."""
     if size > _MAX_IMAGE_BYTES:
         raise ToolError(
             f"{shown} is an image of {format_size(size)}, too large. Scale it down with bash first."
@@ -89,7 +89,7 @@ def image_result(
     ready = prepare_image(data, info, resizes=workspace.read().resizes_images)
     if ready.problem:
         raise ToolError(f"{shown} is an image ({info.mime_type}) but {ready.problem}.")
-    details = {
+    details: dict[str, Any] = {
         "image": {
             "mimeType": ready.info.mime_type,
             "width": ready.info.width,
@@ -101,8 +101,8 @@ def image_result(
     if ready.note:
         text += f"\n[Image: {ready.note}.]"
     if not context.model_reads_images:
-        text += "\n[This model cannot see images. Ask the user about it, or inspect it with bash.]"
-        return text_result(text, details=details)
+        # The image stays in the session for a later model; each request to this one says that it was here.
+        details["imageUnsupportedByModel"] = True
     return ToolResult(
         content=(TextPart(text=text), ImagePart(data=ready.data, mime_type=ready.info.mime_type)),
         details=details,

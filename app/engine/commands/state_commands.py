@@ -7,7 +7,7 @@ from pathlib import Path
 from app.engine.commands import response_data
 from app.engine.commands.session_command import require_system_text, session_command, without_none
 from app.engine.session import Session
-from app.values.messages import AssistantMessage, Message
+from app.values.messages import Message
 from app.values.models import Model, ThinkingLevel
 from app.values.todos import TodoPhase
 from app.values.user_errors import UserError
@@ -134,10 +134,7 @@ async def get_messages(session: Session) -> Sequence[Message]:
 
 @session_command("The last answer", answer="text")
 async def get_last_assistant_text(session: Session) -> str | None:
-    for message in reversed(session.messages):
-        if isinstance(message, AssistantMessage) and message.text:
-            return message.text
-    return None
+    return session.last_answer_text
 
 
 @session_command("Slash commands, prompt templates and skills", answer="commands")

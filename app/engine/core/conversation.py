@@ -287,6 +287,16 @@ class Conversation:
                 return message
         return None
 
+    @property
+    def last_answer_text(self) -> str | None:
+        """Returns the text of the last answer, passing over those that failed or were stopped before any text."""
+        for message in reversed(self.messages):
+            if isinstance(message, AssistantMessage) and (
+                message.text or message.stop_reason not in ("error", "aborted")
+            ):
+                return message.text or None
+        return None
+
     def _place(self, message: Message) -> None:
         """Inserts a message; results are recorded as they arrive and read in call order, as in a resumed
         session."""

@@ -13,8 +13,8 @@ from app.values.models import Model
 class ServerQuirks(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """The features and quirks of one chat-completions server."""
 
-    supports_store: bool = True
-    supports_developer_role: bool = True
+    supports_store: bool = False
+    supports_developer_role: bool = False
     supports_reasoning_effort: bool = True
     supports_usage_in_streaming: bool = True
     supports_finish_reason: bool = True
@@ -68,7 +68,6 @@ _IDS = {
 _OLD_LIMIT = frozenset(
     ("chutes", "deepseek", "moonshot", "cloudflare-ai-gateway", "together", "nvidia", "ant-ling", "zai")
 )
-_NO_STORE = _OLD_LIMIT | {"cerebras", "xai", "opencode", "cloudflare-workers-ai"}
 _NO_EFFORT = frozenset(("xai", "zai", "moonshot", "together", "cloudflare-ai-gateway", "nvidia", "ant-ling"))
 _FORMATS = {name: name for name in ("deepseek", "zai", "together", "ant-ling", "openrouter")}
 
@@ -109,12 +108,10 @@ def _with(base: ServerQuirks, changes: Mapping[str, Any]) -> ServerQuirks:
 def _detected(model: Model) -> ServerQuirks:
     server = known_server(model)
     vendor = model.id.split("/", 1)[0]
-    has_developer = server not in _NO_STORE
-    if server == "openrouter":
-        has_developer = vendor in ("anthropic", "openai")
+    is_openai = "api.openai.com" in model.base_url  # other servers may not know what only OpenAI documents
     return ServerQuirks(
-        supports_store=server not in _NO_STORE,
-        supports_developer_role=has_developer,
+        supports_store=is_openai,
+        supports_developer_role=is_openai,
         supports_reasoning_effort=server not in _NO_EFFORT,
         max_tokens_field="max_tokens" if server in _OLD_LIMIT else "max_completion_tokens",
         requires_reasoning_content_on_assistant_messages=server == "deepseek",

@@ -28,11 +28,11 @@ class RunKeys(msgspec.Struct, frozen=True):
     key_label: KeyLabel
 
     def copy_answer(self) -> None:
-        message = self.session.last_answer
-        if message is None or not message.text:
+        text = self.session.last_answer_text
+        if text is None:
             self.presenter.note("There is no answer to copy yet.")
             return
-        self.copy(message.text, f"answer, {pluralized(message.text.count(chr(10)) + 1, 'line')}")
+        self.copy(text, f"answer, {pluralized(len(text.splitlines()), 'line')}")
 
     async def retry(self) -> None:
         """Repeats the request after a failed or stopped answer, which is removed from the context."""

@@ -43,7 +43,7 @@ async def run_batch(
         remove_left_over(manifest.work)
         progress = progress_of(batch, folder.results(), request.retry)
         commits = await find_commits(progress.left, manifest.commits, request.home)
-        workspaces = Workspaces(request.home, request.work)
+        workspaces = Workspaces(request.home, request.work, request.out)
         try:
             folder.save(msgspec.structs.replace(manifest, work=str(workspaces.root), commits=commits))
             pool = BatchPool(

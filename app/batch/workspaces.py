@@ -3,6 +3,7 @@
 import asyncio
 import os
 import shutil
+import stat
 import tempfile
 from pathlib import Path
 
@@ -37,15 +38,16 @@ class RunFolder(msgspec.Struct, frozen=True, kw_only=True):
 class Workspaces:
     """Creates the folders of runs in one temporary folder of the batch."""
 
-    def __init__(self, home: Path, above: Path | None) -> None:
+    def __init__(self, home: Path, above: Path | None, out: Path) -> None:
         """`above`: where the temporary folder is made; by default not in `/tmp`, which commands in any sandbox may
-        write. Raises `BatchError`."""
+        write. `out`, the batch's results, is in no copy. Raises `BatchError`."""
         above = above or _state_folder(home)
         try:
             above.mkdir(parents=True, exist_ok=True)
             self.root = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=above)).resolve()
         except OSError as problem:
             raise BatchError(f"{above}: {problem.strerror}. Name another folder with --work.") from None
+        self._left_out = frozenset((str(self.root), str(out)))
         self.rate_limits = self.root / "rate-limits"
         """Where the runs tell each other which provider is to be left alone, and how long."""
         self._git = Git(home)
@@ -62,7 +64,7 @@ class Workspaces:
             if task.repo is not None and commit is not None:
                 baseline = await self._copies.check_out(source, commit, folder, index)
             else:
-                await asyncio.to_thread(shutil.copytree, source, folder, symlinks=True)
+                await asyncio.to_thread(shutil.copytree, source, folder, symlinks=True, ignore=self._ignored)
                 store = await self._copies.empty()
                 baseline = await Baseline.of_folder(self._git, store, index, folder)
         except (OSError, shutil.Error) as problem:
@@ -75,6 +77,11 @@ class Workspaces:
 
     def close(self) -> None:
         _remove(self.root)
+
+    def _ignored(self, folder: str, names: list[str]) -> list[str]:
+        """Returns what is not copied: the batch's own folders, and pipes, sockets and devices."""
+        places = ((name, f"{folder.rstrip(os.sep)}{os.sep}{name}") for name in names)
+        return [name for name, place in places if place in self._left_out or _is_special(place)]
 
 
 def _state_folder(home: Path) -> Path:
@@ -126,6 +133,11 @@ async def _commit(git: Git, task: Task) -> str:
                 "Commit them, name a revision (rev: HEAD), or use folder, which copies the files as they are."
             )
     return commit
+
+
+def _is_special(place: str) -> bool:
+    mode = os.lstat(place).st_mode
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode) or stat.S_ISLNK(mode))
 
 
 def _remove(folder: Path) -> None:

@@ -12,6 +12,7 @@ OF_A_MODULE_FOR_ITSELF = {
     "app/extensions/registrations.py:StaleExtension": "a fault of an extension, reported to its author",
     "app/extensions/registrations.py:NotReady": "as above",
     "app/extensions/hooks/hook_table.py:InvalidHookAnswer": "as above; its hook says what counts instead",
+    "app/package/bayou/batch.py:BatchFailed": "of the package in another program: why the batch was not run",
     "app/package/bayou/connection.py:RpcError": "of the client in another program: what the server answered",
     "app/modes/lines.py:TooLong": "a line that cannot be read; its answer has the words",
     "app/providers/errors.py:ProviderError": "becomes the answer's terminal event",

@@ -47,6 +47,8 @@ class _SessionHooks:
         self._starting: asyncio.Task[None] | None = None
         self._continuations = 0
         self._ends_run = False
+        self._last_message = ""
+        """The last message of hooks, which is not shown twice in a row."""
 
     def read(self, context: Context) -> None:
         """Reads the files again and registers for the events of their hooks."""
@@ -89,8 +91,9 @@ class _SessionHooks:
         if not hooks:
             return HookAnswer()
         answer = await self.runner.run(hooks, hook_input(event, context, fields), context)
-        if answer.message:
+        if answer.message and answer.message != self._last_message:
             context.ui.notify(answer.message, "warning")
+        self._last_message = answer.message
         return answer
 
     async def before_tool(self, event: p.ToolCallPayload, context: Context) -> p.ToolCallAnswer | None:

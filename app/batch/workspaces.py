@@ -14,6 +14,7 @@ from app.batch.tasks import BatchError, Run, Task
 from tools.files.presence import is_dir
 
 _PREFIX = "bayou-batch-"
+_GITS_AT_A_TIME = 8
 
 
 class RunFolder(msgspec.Struct, frozen=True, kw_only=True):
@@ -97,13 +98,21 @@ def remove_left_over(work: str) -> None:
 
 async def find_commits(runs: tuple[Run, ...], known: dict[str, str], home: Path) -> dict[str, str]:
     """Returns the commit of each repository and revision, by `commit_key`. Raises `BatchError` for a missing one."""
-    git, found = Git(home), dict(known)
+    wanted: dict[str, Task] = {}
     for run in runs:
-        task = run.task
-        if task.repo is None or (key := commit_key(task)) in found:
-            continue
-        found[key] = await _commit(git, task)
-    return found
+        if run.task.repo is not None and (key := commit_key(run.task)) not in known:
+            wanted.setdefault(key, run.task)
+    git, turn = Git(home), asyncio.Semaphore(_GITS_AT_A_TIME)
+
+    async def find(task: Task) -> str:
+        async with turn:
+            return await _commit(git, task)
+
+    found = await asyncio.gather(*map(find, wanted.values()), return_exceptions=True)
+    for one in found:
+        if isinstance(one, BaseException):
+            raise one
+    return {**known, **{key: one for key, one in zip(wanted, found, strict=True) if isinstance(one, str)}}
 
 
 def commit_key(task: Task) -> str:

@@ -11,6 +11,7 @@ from app.exit_codes import DONE, FAILED, INTERRUPTED, LIMIT, USAGE
 from tests.batch.batch_setups import SCRIPTED, batch, git, hanging, make_repository, results, write_tasks
 from tests.hostile.setups import BAYOU, answer_body, ending, piece, use_model_at, write_user_settings
 from tests.providers.loopback import Received, Reply, loopback, sse
+from tools.box.abilities import system_abilities
 
 
 def all_of(repository: Path) -> tuple[str, ...]:
@@ -80,19 +81,24 @@ async def test_a_copied_folder_keeps_the_original_as_it_was_and_events_are_json(
 async def test_commands_end_with_their_time_and_the_check_is_confined_like_the_agent(tmp_path: Path) -> None:
     folder = tmp_path / "project"
     folder.mkdir()
-    outside = tmp_path / "outside"
+    agent_dir = Path(os.environ["BAYOU_AGENT_DIR"])
+    agent_dir.mkdir(parents=True)
+    (agent_dir / "auth.json").write_text("{}")
+    check = f"cat {agent_dir}/auth.json"
     tasks = write_tasks(
         tmp_path / "t.jsonl",
         {"id": "setup", "prompt": "write", "setup": "sleep 600 & sleep 600", "setup_limit": 0.5},
-        {"id": "reach", "prompt": "write", "check": f"touch {outside}"},
-        {"id": "free", "prompt": "write", "check": f"touch {outside}", "permissions": "full"},
+        {"id": "boxed", "prompt": "write", "check": check},
+        {"id": "free", "prompt": "write", "check": check, "permissions": "full"},
     )
     code, _, errors = await batch(tasks, "--out", "out", "--folder", folder, *SCRIPTED, cwd=tmp_path)
     assert (code, errors) == (FAILED, "")
     found = results(tmp_path / "out")
     assert (found["setup"]["outcome"], found["setup"]["reason"]) == ("timeout", "setup took too long")
     assert "exitCode" not in found["setup"]
-    assert found["free"]["outcome"] == "passed" and outside.exists()
+    assert found["free"]["outcome"] == "passed"
+    is_sandboxed = system_abilities().step != "none"
+    assert found["boxed"]["outcome"] == ("failed" if is_sandboxed else "passed")
 
 
 async def test_a_killed_batch_goes_on_and_leaves_no_agent_behind(tmp_path: Path) -> None:

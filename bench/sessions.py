@@ -72,11 +72,11 @@ def _usage(chance: random.Random) -> Usage:
     return Usage(input=sent, output=200, cache_read=30_000, total_tokens=30_200 + sent, cost=Cost(total=0.02))
 
 
-def write_large(path: Path, entries: int = ENTRIES) -> None:
+def write_large(path: Path, entries: int = ENTRIES, session_id: str = "large", cwd: str = "/") -> None:
     chance = random.Random(1)
     parent: str | None = None
     with path.open("wb") as file:
-        file.write(encode(SessionHeader(id="large", cwd="/")) + b"\n")
+        file.write(encode(SessionHeader(id=session_id, cwd=cwd)) + b"\n")
         for number in range(entries // 4):
             for message in random_turn(chance, number):
                 entry = MessageEntry(parent_id=parent, message=message)

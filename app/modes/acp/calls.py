@@ -246,11 +246,15 @@ def title_of(session: Session, call: ToolCall, result: ToolResult | None = None)
 
 
 def locations_of(session: Session, call: ToolCall, details: Any = None) -> list[ToolCallLocation] | None:
-    """Returns the files of a call, the first with the line where the call reads or changes it."""
+    """Returns the files of a call, the first with the line where the call reads or changes it. A command has none:
+    the paths in it are guesses."""
+    kind = session.tools.kind_of(call.name)
+    if kind == "execute":
+        return None
     effects = session.tools.effects_of(call.name, call.arguments)
     if effects is None or not effects.paths:
         return None
-    line = _line_of(call, details, is_read=session.tools.kind_of(call.name) == "read")
+    line = _line_of(call, details, is_read=kind == "read")
     first, *others = effects.paths
     return [ToolCallLocation(path=first, line=line), *(ToolCallLocation(path=path) for path in others)]
 
@@ -292,7 +296,7 @@ def diffs_of(session: Session, changes: Sequence[Change]) -> list[Content]:
 
 def fenced(text: str, language: str = "") -> str:
     """Returns the text as a block of code; the fence is longer than any in the text."""
-    longest = max((len(found) for found in _FENCE.findall(text)), default=2)
+    longest = max((len(found) for found in _FENCE.findall(text)), default=2) if "```" in text else 2
     fence = "`" * max(3, longest + 1)
     return f"{fence}{language}\n{text.rstrip()}\n{fence}"
 

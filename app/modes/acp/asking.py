@@ -6,23 +6,24 @@ from typing import Any
 
 import msgspec
 from acp import RequestError
-from acp.schema import (
-    PermissionOption,
-    PermissionOptionKind,
-    RequestPermissionRequest,
-    ToolCallProgress,
-    ToolCallUpdate,
-)
 
 from app.engine.core.user_questions import ApprovalReply
 from app.engine.permissions.gate_question import DENY, ONCE
 from app.engine.questions.form_questions import UNSHOWN
 from app.engine.session import Session
-from app.modes.acp.blocks import text_block
-from app.modes.acp.calls import Content, fenced, locations_of, title_of, tool_content
+from app.modes.acp.calls import fenced, locations_of, title_of, tool_content
 from app.modes.acp.client import Client
 from app.modes.acp.forms import answers_of, form_request
-from app.modes.acp.updates import Update
+from app.modes.acp.update_values import (
+    AskedCall,
+    CallProgress,
+    Content,
+    PermissionChoice,
+    PermissionKind,
+    PermissionQuestion,
+    ShownText,
+    Update,
+)
 from app.values.approvals import Approval
 from app.values.content import ToolCall
 from app.values.events import Event, Notice, QuestionAsked
@@ -76,11 +77,11 @@ class Questions:
         if event.approval is not None and event.method == "select":
             return await self._approve(event.approval, event.options or ())
         if event.plan is not None:
-            shown = [tool_content(text_block(event.plan.plan))]
+            shown = [tool_content(ShownText(text=event.plan.plan))]
             return await self._choose(event, f"Plan: {event.plan.title}", shown)
         if isinstance(event.form, AskedForm):
             return await self._form(event, event.form)
-        shown = [tool_content(text_block("\n\n".join(filter(None, (title, event.message)))))]
+        shown = [tool_content(ShownText(text="\n\n".join(filter(None, (title, event.message)))))]
         match event.method:
             case "select" if self._client.abilities.has_forms:
                 choices = tuple(FormChoice(value=text, title=text) for text in event.options or ())
@@ -105,7 +106,7 @@ class Questions:
         offered = [one for one in options if one != DENY]
         offered += [] if needs_word else [f"{NEVER}{rule.text}" for rule in approval.rules[:1]]
         chosen = await self._permission(
-            ToolCallUpdate(
+            AskedCall(
                 tool_call_id=call.id,
                 title=title_of(self._session, call),
                 kind=self._session.tools.kind_of(call.name),
@@ -130,18 +131,18 @@ class Questions:
         if preview is not None:
             card = self._session.tools.card(call, preview)
             shown += [
-                tool_content(text_block(f"{block.path}\n{fenced(block.diff, 'diff')}"))
+                tool_content(ShownText(text=f"{block.path}\n{fenced(block.diff, 'diff')}"))
                 for block in card.blocks
                 if isinstance(block, DiffBlock)
             ]
         for name, language in (("command", "sh"), ("code", "python")):
             if isinstance(text := call.arguments.get(name), str):
-                shown.append(tool_content(text_block(fenced(text, language))))
+                shown.append(tool_content(ShownText(text=fenced(text, language))))
         lines = [f"- {part.text}: {part.letter} ({part.why})" for part in approval.parts]
         if approval.confirmation_word is not None:
             lines.append(f"- Dangerous: {approval.why}")
         if lines:
-            shown.append(tool_content(text_block("\n".join(lines))))
+            shown.append(tool_content(ShownText(text="\n".join(lines))))
         return shown
 
     async def _choose(
@@ -149,24 +150,22 @@ class Questions:
     ) -> str | None:
         call_id = f"question-{event.id}"
         chosen = await self._permission(
-            ToolCallUpdate(
-                tool_call_id=call_id, title=title, kind="other", status="pending", content=list(shown)
-            ),
+            AskedCall(tool_call_id=call_id, title=title, kind="other", status="pending", content=list(shown)),
             options if options is not None else event.options or (),
         )
         status = "failed" if chosen is None else "completed"
-        self._send(ToolCallProgress(session_update="tool_call_update", tool_call_id=call_id, status=status))
+        self._send(CallProgress(tool_call_id=call_id, status=status))
         return chosen
 
-    async def _permission(self, call: ToolCallUpdate, options: Sequence[str]) -> str | None:
+    async def _permission(self, call: AskedCall, options: Sequence[str]) -> str | None:
         """Returns the chosen option; None if the client closed the question without an answer."""
         result = await self._client.ask(
             "session/request_permission",
-            RequestPermissionRequest(
+            PermissionQuestion(
                 session_id=self._session_id,
                 tool_call=call,
                 options=[
-                    PermissionOption(option_id=str(number), name=text, kind=_kind(text))
+                    PermissionChoice(option_id=str(number), name=text, kind=_kind(text))
                     for number, text in enumerate(options)
                 ],
             ),
@@ -185,7 +184,7 @@ class Questions:
         answers: dict[str, str] = {}
         for field in form.fields:
             question = msgspec.structs.replace(event, id=f"{event.id}-{field.name}")
-            shown = [tool_content(text_block(field.description))]
+            shown = [tool_content(ShownText(text=field.description))]
             chosen = await self._choose(question, field.title, shown, [each.title for each in field.choices])
             if chosen is None:
                 return None
@@ -210,7 +209,7 @@ class Questions:
         self._client.update(self._session_id, update)
 
 
-def _kind(option: str) -> PermissionOptionKind:
+def _kind(option: str) -> PermissionKind:
     if option.startswith(NEVER):
         return "reject_always"
     if option.startswith(_REFUSALS):

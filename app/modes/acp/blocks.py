@@ -17,6 +17,7 @@ from acp.schema import (
 )
 
 from app.modes.acp.faults import invalid
+from app.modes.acp.update_values import Block, ShownImage, ShownText
 from app.values.content import Image, Text, UserContent
 
 ContentBlock = (
@@ -60,21 +61,17 @@ def words_of(blocks: Sequence[ContentBlock]) -> Words:
     return Words(text=text, images=tuple(images))
 
 
-def shown_blocks(content: str | Sequence[UserContent]) -> list[TextContentBlock | ImageContentBlock]:
+def shown_blocks(content: str | Sequence[UserContent]) -> list[Block]:
     """Returns the content of a message as the client shows it."""
     if isinstance(content, str):
-        return [text_block(content)]
-    shown: list[TextContentBlock | ImageContentBlock] = []
+        return [ShownText(text=content)]
+    shown: list[Block] = []
     for part in content:
         if isinstance(part, Text) and part.text:
-            shown.append(text_block(part.text))
+            shown.append(ShownText(text=part.text))
         elif isinstance(part, Image):
-            shown.append(ImageContentBlock(type="image", data=part.data, mime_type=part.mime_type))
+            shown.append(ShownImage(data=part.data, mime_type=part.mime_type))
     return shown
-
-
-def text_block(text: str) -> TextContentBlock:
-    return TextContentBlock(type="text", text=text)
 
 
 def _image(data: str, kind: str) -> Image:

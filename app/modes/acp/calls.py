@@ -8,19 +8,22 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, assert_never
 
 import msgspec
-from acp.schema import (
-    ContentToolCallContent,
-    FileEditToolCallContent,
-    TerminalToolCallContent,
-    ToolCallLocation,
-    ToolCallProgress,
-    ToolCallStart,
-    ToolCallStatus,
-)
 
 from app.agent.tool_results import result_from_outcome
 from app.engine.session import Session
-from app.modes.acp.blocks import shown_blocks, text_block
+from app.modes.acp.blocks import shown_blocks
+from app.modes.acp.update_values import (
+    Block,
+    CallProgress,
+    CallStart,
+    CallStatus,
+    Content,
+    ContentPart,
+    DiffPart,
+    Location,
+    ShownText,
+    TerminalPart,
+)
 from app.undo.change_records import Change, FileImage, FilesData, decode_text
 from app.values.codec import encode_json
 from app.values.content import Text, ToolCall, UserContent
@@ -41,8 +44,7 @@ _OVERLAP = 256
 _FIRST_LINE = late(r"^@@ -\d+(?:,\d+)? \+(\d+)")
 _FENCE = late(r"^`{3,}", re.MULTILINE)
 
-Content = ContentToolCallContent | FileEditToolCallContent | TerminalToolCallContent
-Update = ToolCallStart | ToolCallProgress
+Update = CallStart | CallProgress
 
 
 class _OpenCall(msgspec.Struct, kw_only=True):
@@ -72,8 +74,7 @@ class ToolCalls:
         call = ToolCall(id=call_id, name=name, arguments={})
         self._open[call_id] = _OpenCall(call=call)
         self._send(
-            ToolCallStart(
-                session_update="tool_call",
+            CallStart(
                 tool_call_id=call_id,
                 title=name,
                 kind=self._session.tools.kind_of(name),
@@ -106,7 +107,7 @@ class ToolCalls:
         self._open[call.id] = _OpenCall(call=call, is_running=True)
         terminal = self._terminal(call)
         meta = terminal | _parent(event.parent_tool_call_id)
-        content = [TerminalToolCallContent(type="terminal", terminal_id=call.id)] if terminal else None
+        content = [TerminalPart(terminal_id=call.id)] if terminal else None
         if is_new:
             self._send(call_start(self._session, call, "in_progress", content=content, meta=meta))
         else:
@@ -167,7 +168,7 @@ class ToolCalls:
     def _tell(
         self,
         call: ToolCall,
-        status: ToolCallStatus,
+        status: CallStatus,
         *,
         content: Sequence[Content] | None = None,
         meta: Mapping[str, Any] | None = None,
@@ -206,15 +207,14 @@ class ToolCalls:
 def call_start(
     session: Session,
     call: ToolCall,
-    status: ToolCallStatus,
+    status: CallStatus,
     *,
     content: Sequence[Content] | None = None,
     meta: Mapping[str, Any] | None = None,
     result: ToolResult | None = None,
-) -> ToolCallStart:
+) -> CallStart:
     """Returns the first update of a call whose arguments are known."""
-    return ToolCallStart(
-        session_update="tool_call",
+    return CallStart(
         tool_call_id=call.id,
         title=title_of(session, call, result),
         kind=session.tools.kind_of(call.name),
@@ -223,13 +223,13 @@ def call_start(
         raw_input=call.arguments,
         content=list(content) if content is not None else None,
         raw_output=_small(result.details) if result is not None else None,
-        field_meta=dict(meta) if meta else None,
+        meta=dict(meta) if meta else None,
     )
 
 
 def stored_call(
     session: Session, call: ToolCall, message: ToolResultMessage, changes: Sequence[Change]
-) -> ToolCallStart:
+) -> CallStart:
     """Returns a call of a stored conversation, in its last state."""
     kind = session.tools.kind_of(call.name)
     content = diffs_of(session, changes) if kind == "edit" else []
@@ -239,13 +239,16 @@ def stored_call(
 
 
 def title_of(session: Session, call: ToolCall, result: ToolResult | None = None) -> str:
-    card: Card = session.tools.card(call, result)
-    if session.tools.kind_of(call.name) == "execute" and card.subject:
+    is_command = session.tools.kind_of(call.name) == "execute"
+    card: Card = session.tools.card(
+        call, result if not is_command else None
+    )  # what it prints is not in its title
+    if is_command and card.subject:
         return one_line(card.subject)[:_MAX_TITLE]
     return one_line(f"{card.title} {card.subject}").strip()[:_MAX_TITLE] or call.name
 
 
-def locations_of(session: Session, call: ToolCall, details: Any = None) -> list[ToolCallLocation] | None:
+def locations_of(session: Session, call: ToolCall, details: Any = None) -> list[Location] | None:
     """Returns the files of a call, the first with the line where the call reads or changes it. A command has none:
     the paths in it are guesses."""
     kind = session.tools.kind_of(call.name)
@@ -256,19 +259,19 @@ def locations_of(session: Session, call: ToolCall, details: Any = None) -> list[
         return None
     line = _line_of(call, details, is_read=kind == "read")
     first, *others = effects.paths
-    return [ToolCallLocation(path=first, line=line), *(ToolCallLocation(path=path) for path in others)]
+    return [Location(path=first, line=line), *(Location(path=path) for path in others)]
 
 
 def output_content(kind: ToolKind, content: Sequence[UserContent], details: Any = None) -> list[Content]:
     """Returns a result as the client shows it: the patch of an edit, else its text and images."""
     patch = details.get("patch") if kind == "edit" and isinstance(details, Mapping) else None
     if isinstance(patch, str) and patch:
-        return [tool_content(text_block(fenced(_shortened(patch), "diff")))]
+        return [tool_content(ShownText(text=fenced(_shortened(patch), "diff")))]
     shown: list[Content] = []
     for block in shown_blocks(content):
-        if block.type == "text":
+        if isinstance(block, ShownText):
             text = _shortened(block.text, is_end=kind == "execute")
-            block = text_block(fenced(text) if kind in ("read", "search", "execute") else text)
+            block = ShownText(text=fenced(text) if kind in ("read", "search", "execute") else text)
         shown.append(tool_content(block))
     return shown
 
@@ -284,8 +287,7 @@ def diffs_of(session: Session, changes: Sequence[Change]) -> list[Content]:
         if old is None or new is None:
             continue
         diffs.append(
-            FileEditToolCallContent(
-                type="diff",
+            DiffPart(
                 path=str(session.cwd / change.name),
                 old_text=old if change.before is not None else None,
                 new_text=new,
@@ -311,16 +313,15 @@ def _stored_text(session: Session, image: FileImage) -> str | None:
 def _progress(
     call_id: str,
     *,
-    status: ToolCallStatus | None = None,
+    status: CallStatus | None = None,
     title: str | None = None,
     content: Sequence[Content] | None = None,
-    locations: list[ToolCallLocation] | None = None,
+    locations: list[Location] | None = None,
     raw_input: Any = None,
     raw_output: Any = None,
     meta: Mapping[str, Any] | None = None,
-) -> ToolCallProgress:
-    return ToolCallProgress(
-        session_update="tool_call_update",
+) -> CallProgress:
+    return CallProgress(
         tool_call_id=call_id,
         status=status,
         title=title,
@@ -328,15 +329,15 @@ def _progress(
         locations=locations,
         raw_input=raw_input,
         raw_output=raw_output,
-        field_meta=dict(meta) if meta else None,
+        meta=dict(meta) if meta else None,
     )
 
 
-def tool_content(block: Any) -> ContentToolCallContent:
-    return ContentToolCallContent(type="content", content=block)
+def tool_content(block: Block) -> ContentPart:
+    return ContentPart(content=block)
 
 
-def _ended(is_error: bool) -> ToolCallStatus:
+def _ended(is_error: bool) -> CallStatus:
     return "failed" if is_error else "completed"
 
 

@@ -5,10 +5,11 @@ from typing import Any
 
 import msgspec
 from acp.connection import Connection
-from acp.schema import CancelRequestNotification, ClientCapabilities, SessionNotification
+from acp.schema import CancelRequestNotification, ClientCapabilities
 from pydantic import BaseModel
 
 from app.modes.acp.transport import ASKED, LineTransport
+from app.modes.acp.update_values import SessionNotice, Update
 
 
 class Abilities(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,21 +42,28 @@ class Client:
         self._connection = connection
         self.abilities = Abilities()
 
-    def update(self, session_id: str, update: BaseModel) -> None:
+    def update(self, session_id: str, update: Update) -> None:
         """Sends an update of a session at once."""
-        self.transport.notify("session/update", SessionNotification(session_id=session_id, update=update))  # pyright: ignore[reportArgumentType]
+        self.transport.notify("session/update", plain(SessionNotice(session_id=session_id, update=update)))
 
-    async def ask(self, method: str, parameters: BaseModel) -> Any:
+    async def ask(self, method: str, parameters: BaseModel | msgspec.Struct) -> Any:
         """Sends a request and returns the result. Raises `ConnectionError` if the client is gone, and `RequestError`
         for a refusal; a cancelled request is withdrawn."""
         asked: list[Any] = []
         ASKED.set(asked)
-        told = parameters.model_dump(mode="json", by_alias=True, exclude_none=True)
         try:
-            return await self._connection.send_request(method, told)
+            return await self._connection.send_request(method, plain(parameters))
         except asyncio.CancelledError:
             if asked:
-                self.transport.notify("$/cancel_request", CancelRequestNotification(request_id=asked[0]))
+                taken_back = CancelRequestNotification(request_id=asked[0])
+                self.transport.notify("$/cancel_request", plain(taken_back))
             raise
         finally:
             ASKED.set(None)
+
+
+def plain(value: BaseModel | msgspec.Struct) -> Any:
+    """Returns a message of the SDK, or one of bayou's own, as JSON data."""
+    if isinstance(value, BaseModel):
+        return value.model_dump(mode="json", by_alias=True, exclude_none=True)
+    return msgspec.to_builtins(value)

@@ -5,10 +5,10 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 import msgspec
-from acp.schema import AvailableCommand, AvailableCommandInput, UnstructuredCommandInput
 
 from app.engine.session import Session
 from app.modes.acp.options import use_model
+from app.modes.acp.update_values import CommandInput, CommandOffer
 from app.values.models import thinking_level
 from app.values.user_errors import UserError
 
@@ -105,7 +105,7 @@ def own_command(text: str) -> tuple[OwnCommand, str] | None:
     return None if command is None else (command, words.strip())
 
 
-def available(session: Session) -> list[AvailableCommand]:
+def available(session: Session) -> list[CommandOffer]:
     """Returns all commands; one of an extension takes the place of bayou's own."""
     found = {name: _shown(name, one.description, one.hint) for name, one in OWN.items()}
     found["mcp"] = _shown("mcp", "MCP servers: list, and what can be done with one", "list|…")
@@ -116,6 +116,6 @@ def available(session: Session) -> list[AvailableCommand]:
     return list(found.values())
 
 
-def _shown(name: str, description: str, hint: str) -> AvailableCommand:
-    taken = AvailableCommandInput(root=UnstructuredCommandInput(hint=hint)) if hint else None
-    return AvailableCommand(name=name, description=description, input=taken)
+def _shown(name: str, description: str, hint: str) -> CommandOffer:
+    taken = CommandInput(hint=hint) if hint else None
+    return CommandOffer(name=name, description=description, input=taken)

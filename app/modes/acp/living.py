@@ -7,9 +7,6 @@ from typing import Any, Literal
 
 from acp.schema import (
     AcpMcpServer,
-    AvailableCommandsUpdate,
-    ConfigOptionUpdate,
-    CurrentModeUpdate,
     HttpMcpServer,
     McpServerStdio,
     PromptResponse,
@@ -29,12 +26,13 @@ from app.engine.session import Session
 from app.extensions.headless_ui import EventUi
 from app.modes.acp.asking import Questions
 from app.modes.acp.blocks import ContentBlock, Words, words_of
-from app.modes.acp.client import Client
+from app.modes.acp.client import Client, plain
 from app.modes.acp.commands import available, own_command
 from app.modes.acp.faults import AUTH_REQUIRED, failed, fault, invalid
 from app.modes.acp.options import current_mode, modes_of, options_of, set_mode, set_option
 from app.modes.acp.replay import replayed
-from app.modes.acp.updates import Update, Updates
+from app.modes.acp.update_values import CommandsUpdate, ModeUpdate, OptionsUpdate, Update
+from app.modes.acp.updates import Updates
 from app.modes.wire_events import JoinedEvents
 from app.printing import print_problem
 from app.resources.paths import Paths
@@ -193,16 +191,12 @@ class LivingSession:
         found = self.options()
         mode, now = self._shown
         if now != before:
-            self.send(ConfigOptionUpdate(session_update="config_option_update", config_options=list(found)))
+            self.send(OptionsUpdate(config_options=[plain(option) for option in found]))
         if mode != mode_before:
-            self.send(CurrentModeUpdate(session_update="current_mode_update", current_mode_id=mode))
+            self.send(ModeUpdate(current_mode_id=mode))
 
     def _tell_commands(self) -> None:
-        self.send(
-            AvailableCommandsUpdate(
-                session_update="available_commands_update", available_commands=available(self.session)
-            )
-        )
+        self.send(CommandsUpdate(available_commands=available(self.session)))
 
     def _tell(self, event: Event) -> None:
         self._questions.note(event)

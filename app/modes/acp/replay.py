@@ -5,14 +5,8 @@ from collections.abc import Iterator
 from app.engine.session import Session
 from app.modes.acp.blocks import shown_blocks
 from app.modes.acp.calls import call_start, stored_call
-from app.modes.acp.updates import (
-    Update,
-    is_shown,
-    message_chunk,
-    plan_of,
-    thought_chunk,
-    user_chunk,
-)
+from app.modes.acp.update_values import Update
+from app.modes.acp.updates import is_shown, message_chunk, plan_of, thought_chunk, user_chunk
 from app.undo.change_records import Change, files_of
 from app.values.content import Text, Thinking, ToolCall
 from app.values.entries import CustomMessageEntry, Entry, MessageEntry

@@ -8,7 +8,6 @@ from contextvars import ContextVar
 from typing import Any, Literal
 
 import msgspec
-from pydantic import BaseModel
 
 from app.modes.lines import TooLong, read_lines
 from app.modes.stdout_writer import LineWriter
@@ -71,10 +70,9 @@ class LineTransport:
         """Waits while the client has not read what was sent."""
         await self._writer.room()
 
-    def notify(self, method: str, parameters: BaseModel) -> None:
+    def notify(self, method: str, parameters: Any) -> None:
         """Sends a notification at once, in order with everything else."""
-        told = parameters.model_dump_json(by_alias=True, exclude_none=True).encode()
-        self._put(b'{"jsonrpc":"2.0","method":"%b","params":%b}' % (method.encode(), told))
+        self._put(encode_json({"jsonrpc": "2.0", "method": method, "params": parameters}))
 
     def _refuse(self, code: int, message: str, reason: str) -> None:
         error = {"code": code, "message": message, "data": {"reason": reason}}

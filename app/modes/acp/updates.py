@@ -3,26 +3,23 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from acp.schema import (
-    AgentMessageChunk,
-    AgentPlanUpdate,
-    AgentThoughtChunk,
-    AvailableCommandsUpdate,
-    ConfigOptionUpdate,
-    Cost,
-    CurrentModeUpdate,
-    PlanEntry,
-    PlanEntryStatus,
-    SessionInfoUpdate,
-    ToolCallProgress,
-    ToolCallStart,
-    UsageUpdate,
-    UserMessageChunk,
-)
-
 from app.engine.session import Session
-from app.modes.acp.blocks import shown_blocks, text_block
+from app.modes.acp.blocks import shown_blocks
 from app.modes.acp.calls import ToolCalls
+from app.modes.acp.update_values import (
+    Block,
+    InfoUpdate,
+    MessageChunk,
+    PlannedItem,
+    PlanStatus,
+    PlanUpdate,
+    ShownText,
+    Spent,
+    ThoughtChunk,
+    Update,
+    UsageUpdate,
+    UserChunk,
+)
 from app.undo.change_records import files_of
 from app.values.events import (
     AgentSettled,
@@ -49,19 +46,6 @@ from app.values.stream import ToolCallStart as CallBegun
 from app.values.todos import TodoPhase, TodoStatus, items_of
 from app.values.wire import new_id
 
-Update = (
-    UserMessageChunk
-    | AgentMessageChunk
-    | AgentThoughtChunk
-    | ToolCallStart
-    | ToolCallProgress
-    | AgentPlanUpdate
-    | AvailableCommandsUpdate
-    | CurrentModeUpdate
-    | ConfigOptionUpdate
-    | SessionInfoUpdate
-    | UsageUpdate
-)
 FOR_THE_MODEL = frozenset(
     (
         *("file-map", "read-recovery", "background-result", "diagnostics", "todo-list", "todo-reminder"),
@@ -69,7 +53,7 @@ FOR_THE_MODEL = frozenset(
     )
 )
 """Types of messages for the model only, which the client need not show."""
-_STATUS: dict[TodoStatus, PlanEntryStatus] = {
+_STATUS: dict[TodoStatus, PlanStatus] = {
     "pending": "pending",
     "in_progress": "in_progress",
     "completed": "completed",
@@ -105,9 +89,7 @@ class Updates:
             EntryAppended: self._recorded,
             AgentSettled: lambda event: self._calls.settle(),
             TodosChanged: lambda event: send(plan_of(event.phases)),
-            SessionInfoChanged: lambda event: send(
-                SessionInfoUpdate(session_update="session_info_update", title=event.name)
-            ),
+            SessionInfoChanged: lambda event: send(InfoUpdate(title=event.name)),
             Notice: lambda event: self._note(event.text, is_answer=event.level == "info"),
             ExtensionError: lambda event: self._note(
                 f"{event.extension_path} ({event.event}): {event.error}"
@@ -191,32 +173,23 @@ def is_shown(message: CustomMessage) -> bool:
     return message.display and message.custom_type not in FOR_THE_MODEL
 
 
-def message_chunk(text: str, message_id: str | None) -> AgentMessageChunk:
-    return AgentMessageChunk(
-        session_update="agent_message_chunk", content=text_block(text), message_id=message_id
-    )
+def message_chunk(text: str, message_id: str | None) -> MessageChunk:
+    return MessageChunk(content=ShownText(text=text), message_id=message_id)
 
 
-def thought_chunk(text: str, message_id: str | None) -> AgentThoughtChunk:
-    return AgentThoughtChunk(
-        session_update="agent_thought_chunk", content=text_block(text), message_id=message_id
-    )
+def thought_chunk(text: str, message_id: str | None) -> ThoughtChunk:
+    return ThoughtChunk(content=ShownText(text=text), message_id=message_id)
 
 
-def user_chunk(block: object, message_id: str) -> UserMessageChunk:
-    return UserMessageChunk(
-        session_update="user_message_chunk",
-        content=block,  # pyright: ignore[reportArgumentType]  (one of the kinds of content)
-        message_id=message_id,
-    )
+def user_chunk(block: Block, message_id: str) -> UserChunk:
+    return UserChunk(content=block, message_id=message_id)
 
 
-def plan_of(phases: Sequence[TodoPhase]) -> AgentPlanUpdate:
+def plan_of(phases: Sequence[TodoPhase]) -> PlanUpdate:
     """Returns the todo list as a plan; an item that was given up counts as done."""
-    return AgentPlanUpdate(
-        session_update="plan",
+    return PlanUpdate(
         entries=[
-            PlanEntry(content=item.content, priority="medium", status=_STATUS[item.status])
+            PlannedItem(content=item.content, priority="medium", status=_STATUS[item.status])
             for item in items_of(tuple(phases))
         ],
     )
@@ -229,8 +202,7 @@ def usage_of(session: Session) -> UsageUpdate | None:
         return None
     cost = session.stats.usage.cost.total
     return UsageUpdate(
-        session_update="usage_update",
         used=usage.tokens if usage.tokens is not None else session.state.context_tokens,
         size=usage.context_window,
-        cost=Cost(amount=cost, currency="USD") if cost else None,
+        cost=Spent(amount=cost, currency="USD") if cost else None,
     )

@@ -6,7 +6,7 @@ import os
 import random
 import statistics
 import time
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -72,7 +72,7 @@ class Peer:
 
 
 @asynccontextmanager
-async def peer(cwd: Path, env: dict[str, str], *words: str) -> Any:
+async def peer(cwd: Path, env: dict[str, str], *words: str) -> AsyncIterator[Peer]:
     process = await asyncio.create_subprocess_exec(
         *bayou_command(*words), cwd=cwd, env=env, limit=_LINE_LIMIT,
         stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
@@ -234,13 +234,14 @@ async def _load_row(cwd: Path, env: dict[str, str]) -> Row:
     for _ in range(REPEAT):
         async with peer(cwd, env, "acp", "--session-dir", str(root)) as bayou:
             await bayou.ask("initialize", protocolVersion=1, clientCapabilities={})
-            lines = 0
+            lines, before = 0, 0.0
             for name in files:
                 before = cpu_seconds(bayou.pid)
                 _, lines = await bayou.ask("session/load", sessionId=name, cwd=str(cwd), mcpServers=[])
             assert lines > MESSAGES, "the whole conversation has come"
             cpu["acp"].append(cpu_seconds(bayou.pid) - before)
         async with peer(cwd, env, "--mode", "rpc") as bayou:
+            before = 0.0
             for file in files.values():
                 before = cpu_seconds(bayou.pid)
                 bayou.write({"id": "o", "type": "switch_session", "sessionPath": str(file)})

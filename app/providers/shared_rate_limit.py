@@ -23,14 +23,14 @@ _SPREAD = 0.1
 class SharedRateLimit:
     """What this process knows of the limits, and tells the others."""
 
-    def __init__(self, folder: Path | None) -> None:
-        """`folder` None: there are no others."""
+    def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     @classmethod
-    def from_environment(cls, env: Mapping[str, str]) -> "SharedRateLimit":
+    def from_environment(cls, env: Mapping[str, str]) -> "SharedRateLimit | None":
+        """Returns None where there are no other processes."""
         folder = env.get(FOLDER_VARIABLE)
-        return cls(Path(folder) if folder else None)
+        return cls(Path(folder)) if folder else None
 
     async def wait(self, provider: str) -> None:
         """Waits until the provider may be asked; another process may make the wait longer meanwhile."""
@@ -44,7 +44,7 @@ class SharedRateLimit:
 
     def note(self, provider: str, status: int, headers: Mapping[str, str]) -> None:
         """Takes in a response: a 429 that says when to come again is told to the others."""
-        milliseconds = retry_after_ms(headers) if status == 429 and self._folder is not None else None
+        milliseconds = retry_after_ms(headers) if status == 429 else None
         if milliseconds is None or milliseconds / 1000 > _MAX_SECONDS:
             return
         until = time.time() + milliseconds / 1000
@@ -56,8 +56,6 @@ class SharedRateLimit:
             pass  # this process waits all the same, by its own retry
 
     def _until(self, provider: str) -> float:
-        if self._folder is None:
-            return 0.0
         try:
             until = float(self._file(provider).read_bytes())
         except (OSError, ValueError):
@@ -65,5 +63,4 @@ class SharedRateLimit:
         return until if until - time.time() <= _MAX_SECONDS else 0.0
 
     def _file(self, provider: str) -> Path:
-        assert self._folder is not None
         return self._folder / provider.encode().hex()[:200]

@@ -41,7 +41,8 @@ class RequestBudget:
         rate_limit: SharedRateLimit | None = None,
     ) -> None:
         self.limits = limits
-        self.rate_limit = rate_limit or SharedRateLimit(None)
+        self.rate_limit = rate_limit
+        """None: no other process shares the providers' limits."""
         self.has_refused = False
         """Whether a request was refused; all later ones are refused too."""
         self.has_run_out = False

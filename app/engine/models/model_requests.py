@@ -174,8 +174,9 @@ class ModelRequests:
         """Sends the conversation to the chosen model. A failure is an answer, too."""
         model = self._current_model()
         try:
-            with abort.interrupting():
-                await self.budget.rate_limit.wait(model.provider)
+            if self.budget.rate_limit is not None:
+                with abort.interrupting():
+                    await self.budget.rate_limit.wait(model.provider)
             self.budget.admit(is_turn=True)
             with abort.interrupting():
                 self.stream = self.budget.watch(await self._send(model))
@@ -285,7 +286,8 @@ class ModelRequests:
             return await listener(payload, model) if listener is not None else None
 
         async def on_response(status: int, headers: Mapping[str, str]) -> None:
-            self.budget.rate_limit.note(model.provider, status, headers)
+            if self.budget.rate_limit is not None:
+                self.budget.rate_limit.note(model.provider, status, headers)
             if status < 400:
                 await self._delivered(ids.request_id, status, headers)
             if status == 401:

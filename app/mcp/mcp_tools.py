@@ -14,16 +14,15 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import msgspec
 
+from app.mcp.changed_files import run_watched, watch_for_undo
 from app.mcp.managed_server import ManagedServer
 from app.mcp.server_manifest import DescribedTool, without_unseen
 from app.mcp.server_registry import OfferedTool, ServerRegistry, server_prefix
 from app.values.user_errors import UserError
 from tools.base import Tool, ToolContext, ToolError, no_effects
-from tools.box.set_aside import changes_after, current_box, snapshot_before
 from tools.effects import Effects
 from tools.patterns import late
-from tools.results import Card, ImageBlock, ImagePart, TextBlock, TextPart, ToolResult, text_result
-from tools.running.box_notes import change_notes, late_keys_note
+from tools.results import Card, ImageBlock, ImagePart, TextBlock, ToolResult, text_result
 from tools.running.commands import finish_despite_cancellation
 from tools.schema import schema_of
 from tools.text import escape_controls, last_lines, one_line
@@ -247,8 +246,15 @@ class McpTools:
             if outer is not None:
                 outer.progress(told)
 
-        asked = entry.life.call(entry.tool.name, arguments, progressed)
-        return await _looking(entry.life, context, asked, _answers(entry.server, context).tool_result)
+        watched = await watch_for_undo(entry, context)
+        try:
+            asked = entry.life.call(entry.tool.name, arguments, progressed)
+            return await run_watched(
+                entry.life, context, _said(asked), _answers(entry.server, context).tool_result
+            )
+        finally:
+            if watched is not None:
+                await finish_despite_cancellation(watched())
 
     # Resources
 
@@ -282,8 +288,8 @@ class McpTools:
         server = life.config.name
 
         async def run(arguments: ResourceAddress, context: ToolContext) -> ToolResult:
-            return await _looking(
-                life, context, life.read(arguments.uri), _answers(server, context).resource_result
+            return await run_watched(
+                life, context, _said(life.read(arguments.uri)), _answers(server, context).resource_result
             )
 
         return Tool(
@@ -324,42 +330,6 @@ async def _said(asked: Awaitable[_Said]) -> _Said:
         return await asked
     except UserError as problem:
         raise ToolError(escape_controls(str(problem))) from None
-
-
-async def _looking(
-    life: ManagedServer,
-    context: ToolContext,
-    asked: Awaitable[_Said],
-    result_of: Callable[[_Said], ToolResult],
-) -> ToolResult:
-    """Returns the result, with the files that the server changed meanwhile where its sandbox could not
-    prevent it."""
-    now = await life.box()
-    box, workspace = current_box(now), workspace_of(context)
-    seen = await asyncio.to_thread(snapshot_before, box, workspace.nested, workspace.git_copies)
-    problem: ToolError | None = None
-    result = ToolResult()
-    try:
-        result = await asyncio.to_thread(result_of, await _said(asked))
-    except ToolError as failure:
-        problem = failure
-    finally:
-        behind = asyncio.to_thread(
-            changes_after,
-            seen,
-            box,
-            workspace.nested,
-            workspace.git_copies,
-            lambda: workspace.artifacts.set_aside,
-        )
-        notes = change_notes("server", await finish_despite_cancellation(behind))
-    if hidden := life.newly_hidden(now):
-        name = life.config.name
-        notes.append(late_keys_note(f"the MCP server `{name}`", hidden, f"/mcp restart {name}"))
-    if problem is not None:
-        raise ToolError("\n".join([str(problem), *notes])) from None
-    told = tuple(TextPart(text=f"[{note}]") for note in notes)
-    return msgspec.structs.replace(result, content=(*result.content, *told)) if told else result
 
 
 def _answers(server: str, context: ToolContext) -> "AnswerConverter":

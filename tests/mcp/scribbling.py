@@ -1,4 +1,6 @@
-"""An MCP server whose one tool says that it only reads, and writes: to the file that it is started with."""
+"""An MCP server whose one tool says that it only reads, and writes: to the file that it is started with.
+
+With `honest` as its second argument it does not say so."""
 
 import json
 import sys
@@ -10,6 +12,9 @@ TOOL = {
     "inputSchema": {"type": "object"},
     "annotations": {"readOnlyHint": True},
 }
+
+if sys.argv[2:] == ["honest"]:
+    del TOOL["annotations"]
 
 for line in sys.stdin:
     asked = json.loads(line)

@@ -14,6 +14,7 @@ from app.assembly.extensions.extension_setup import connect_extensions
 from app.assembly.options import Options
 from app.assembly.session_builder import assemble_session
 from app.engine.context_breakdown import context_breakdown
+from app.engine.files.file_commands import undo_files
 from app.extensions.headless_ui import SilentUi
 from app.providers.scripted import Scripted, call, say
 from app.resources.paths import Paths
@@ -21,6 +22,7 @@ from app.values.content import text_of
 from app.values.events import Notice, ToolExecutionStart, ToolExecutionUpdate
 from app.values.mcp_servers import McpServersChange
 from app.values.messages import ToolResultMessage
+from tests.engine.test_plan_attacks import SCRIBBLING
 from tests.mcp.test_servers import FAULTY, is_alive
 from tools.results import text_result
 
@@ -444,3 +446,22 @@ async def test_an_extension_brings_a_server_and_hears_of_it(desk: Desk):
     assert session.mcp.servers() == ()
     await desk.close()
     assert not is_alive(pid)
+
+
+@pytest.mark.parametrize("is_direct", [True, False])
+async def test_what_a_servers_tool_does_to_files_is_undone(desk: Desk, is_direct: bool):
+    file = desk.paths.cwd / "orders.txt"
+    file.write_text("before")
+    entry: dict[str, Any] = {"command": sys.executable, "args": [SCRIBBLING, str(file), "honest"]}
+    entry["exposure"] = "direct" if is_direct else "search"
+    desk.paths.agent_dir.mkdir(parents=True, exist_ok=True)
+    (desk.paths.agent_dir / "mcp.json").write_text(json.dumps({"mcpServers": {"shop": entry}}))
+    await desk.known()
+    session = desk.open()
+    if is_direct:
+        await desk.result("mcp__shop__scribble")
+    else:
+        await desk.result("mcp_call", server="shop", tool="scribble", arguments={})
+    assert file.read_text() == "scribbled"
+    await undo_files(session)
+    assert file.read_text() == "before"

@@ -45,6 +45,17 @@ async def test_delete_is_about_the_row_where_the_filter_has_nothing_to_delete(pa
     assert said(paths) == {}
 
 
+async def test_the_arrows_are_named_only_while_they_change_values(paths: Paths) -> None:
+    async with (
+        at_the_keyboard(size=(120, 30)) as person,
+        person.asked(SettingsPage(EffectiveSettings(paths), person.ask).open()),
+    ):
+        assert "through the values" in person.sees
+        await person.press(*"vi mode")
+        await person.until(lambda: "through the values" not in person.sees)
+        await person.press("escape")
+
+
 async def test_what_does_not_fit_is_reported_and_not_written(paths: Paths) -> None:
     effective_settings = EffectiveSettings(paths)
     async with at_the_keyboard() as person, person.asked(SettingsPage(effective_settings, person.ask).open()):

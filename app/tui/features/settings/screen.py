@@ -104,10 +104,12 @@ class SettingsScreen(PickerScreen):
 
     def hints(self) -> list[KeyHint]:
         look = self.setting.look if self.setting is not None else ""
+        is_filtering = self.is_there and bool(self.typed)  # then the arrows move within the typed text
+        values = KeyHint("left/right", "through the values", 7, "app.settings.previous/app.settings.next")
         return [
             *([KeyHint("ctrl+o", look, 8, "app.settings.look")] if look else []),
             KeyHint("enter", "change", 9, "tui.select.confirm"),
-            KeyHint("left/right", "through the values", 7, "app.settings.previous/app.settings.next"),
+            *([] if is_filtering else [values]),
             KeyHint("delete", "default", 5, "app.settings.reset"),
             KeyHint("escape", "close", 8, "tui.select.cancel"),
         ]

@@ -1,4 +1,4 @@
-"""What models, tools and hooks may do wrong: each has an outcome that says what happened, and the loop goes on."""
+"""Faults of models, tools and hooks: each is reported as a result, and the loop continues."""
 
 import asyncio
 from typing import Any

@@ -1,4 +1,4 @@
-"""The way of a call comes to the same for a tool that awaits and for one whose work is a thread's."""
+"""Async and threaded tools pass the same pipeline with the same results."""
 
 import asyncio
 import threading
@@ -35,7 +35,7 @@ both = pytest.mark.parametrize("made", [awaiting, in_thread])
 
 
 class WatchedMasks(NoMasks):
-    """Notes in which thread it is asked, and masks nothing."""
+    """Masks that record the calling thread and mask nothing."""
 
     is_masking = True
 

@@ -1,4 +1,4 @@
-"""What drops the provider's prompt cache says so once, with what it costs where the price is known."""
+"""Actions that lose the prompt cache warn once, with the cost if the price is known."""
 
 import re
 from pathlib import Path

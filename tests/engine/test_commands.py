@@ -1,4 +1,4 @@
-"""A command is one function; what stands on lines is made from it."""
+"""A session command is one function, from which requests and responses are derived."""
 
 from collections.abc import Sequence
 from typing import Any, cast

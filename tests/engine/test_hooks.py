@@ -1,4 +1,4 @@
-"""Who is asked in which order: the list in `app.engine.core.hooks` is what happens."""
+"""Hooks are called in the order of the list in `app.engine.core.hooks`."""
 
 import inspect
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Limits of a session's requests: however a run goes on, at most the request that is under way goes beyond them."""
+"""Limits of a session's requests: at most the running request exceeds them."""
 
 import random
 from collections.abc import Callable
@@ -18,7 +18,7 @@ RUNS = 1_000
 
 
 class Spender:
-    """A model that never has enough: it calls tools, fails, and each request costs, and takes its time."""
+    """A model that never stops: it calls tools, fails, and each request costs money and time."""
 
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)

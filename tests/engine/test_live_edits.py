@@ -1,4 +1,4 @@
-"""Edits before they run: the diffs that they would make, and when an answer is stopped at one."""
+"""Edits before they run: their diffs, and stopping an answer with a doomed edit."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""Calls within a call go the way of the model's: in order where they touch the same file, and never raising."""
+"""Nested calls pass the same pipeline: in order for the same file, and never raising."""
 
 import asyncio
 from pathlib import Path

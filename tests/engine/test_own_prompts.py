@@ -1,4 +1,4 @@
-"""`/init` and `/review`: what bayou asks the model for a person."""
+"""The prompts of `/init` and `/review`."""
 
 import subprocess
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Changes that wait in a session: declared while they do, judged when they are applied, undone like any other."""
+"""Staged changes: the tool is declared meanwhile, applying is judged, and undo works."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""What faces are told of the next request's prompt and tools: as it is now, and the same bytes while it stays so."""
+"""The reported prompt and tools of the next request: current, and the same bytes while unchanged."""
 
 from pathlib import Path
 

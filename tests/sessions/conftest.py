@@ -11,7 +11,7 @@ FIXTURES = Path(__file__).parent / "fixtures"
 
 @pytest.fixture
 def sample(tmp_path: Path) -> Callable[[str], Path]:
-    """A private copy of one sample file."""
+    """Copies one sample file for the test."""
 
     def copy(name: str) -> Path:
         target = tmp_path / "samples" / f"{name}.jsonl"

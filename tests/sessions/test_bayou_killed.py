@@ -28,7 +28,7 @@ RUNS = 200
 
 
 class Bayou:
-    """One process; its lines as they come."""
+    """A bayou process and the lines of its output."""
 
     def __init__(self, home: Path, project: Path, *, tokens_per_second: int = 3000) -> None:
         self.process = subprocess.Popen(
@@ -61,7 +61,7 @@ def environment(home: Path) -> dict[str, str]:
 
 
 def work_until_killed(bayou: Bayou, chance: random.Random) -> list[dict[str, Any]]:
-    """Prompts and compactions, one after the other; the kill comes a moment after a random line."""
+    """Runs prompts and compactions one after the other; the kill comes a moment after a random line."""
     prompts = 0
     last = chance.randrange(1, 250)
     seen: list[dict[str, Any]] = []

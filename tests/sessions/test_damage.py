@@ -33,7 +33,7 @@ def quarantined_bytes(record: dict[str, Any]) -> bytes:
 
 
 def written(folder: Path) -> tuple[Path, bytes]:
-    """A small session with all that makes lines differ: no ASCII, long lines, a line separator of Unicode."""
+    """Writes a small session with different kinds of lines: non-ASCII, long, with a Unicode line separator."""
     log = SessionLog.create(folder, folder)
     log.append(user_entry("hej då \u2028 😀"))
     log.append(assistant_entry("one", "call"))

@@ -22,7 +22,7 @@ needs_browser = pytest.mark.skipif(BROWSER is None, reason="needs Chromium")
 
 
 def opened(page: str, folder: Path, *more: str) -> tuple[str, list[str]]:
-    """What the page is after its script ran, and what it said on the console."""
+    """Returns the page after its script ran, and the console output."""
     file = folder / "page.html"
     file.write_text(page, encoding="utf-8")
     assert BROWSER is not None

@@ -20,7 +20,7 @@ from tests.sessions.make_entries import assistant_entry, tool_result_entry, user
 
 
 class Disk:
-    """The system's calls, of which one fails: the n-th write, after `part` of its bytes."""
+    """System calls of which one fails: the n-th write, after `part` of its bytes."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, code: int) -> None:
         self.fail_at: int | None = None

@@ -1,4 +1,4 @@
-"""All sessions: where they lie, which is meant, the list, the search, names, the trash."""
+"""All sessions: finding, listing, searching, naming and trashing them."""
 
 import os
 import time
@@ -42,7 +42,7 @@ def session(root: Path, cwd: Path, *texts: str, session_id: str | None = None) -
 
 
 def all_found(index: SessionIndex, query: str, limit: int = 50) -> list[SessionHit]:
-    """In all that was ever said."""
+    """Searches the texts of all sessions."""
     index.refresh()
     while index.read_some_texts():
         pass
@@ -194,7 +194,7 @@ def test_search_answers_at_once_from_what_is_read_and_tells_how_much_is_not(tmp_
 
 
 def until_the_clock_moves() -> None:
-    """Entries tell milliseconds: what is written in one of them came at the same time."""
+    """Waits for the next millisecond, since entries within one have the same time."""
     now = time.time_ns() // 1_000_000
     while time.time_ns() // 1_000_000 == now:
         pass

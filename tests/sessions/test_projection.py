@@ -188,7 +188,7 @@ def slow_edit(
 
 
 def slow_order(found: list[tuple[str, dict[str, Any]]]) -> list[tuple[str, dict[str, Any]]]:
-    """Swaps neighbouring results until they stand as their assistant message asked for them."""
+    """Swaps neighbouring results until they are in call order."""
     found = list(found)
     for _ in found:
         for index in range(1, len(found)):

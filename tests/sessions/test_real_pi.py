@@ -50,7 +50,7 @@ def folder_of_package() -> Path:
 
 
 def package() -> Path:
-    """Where pi is; skips the test when it cannot be had."""
+    """Returns the folder of pi; skips the test if pi is unavailable."""
     if not NODE:
         pytest.skip("there is no node to run pi with")
     if PACKAGE:
@@ -101,7 +101,7 @@ def check_same(log: SessionLog, *, leaf: str | None = None) -> None:
 
 
 def rich(folder: Path) -> SessionLog:
-    """One of everything that both know."""
+    """Writes a session with every kind of entry that both programs know."""
     log = SessionLog.create(folder, folder)
     log.append(ModelChangeEntry(parent_id=None, provider="p", model_id="m"))
     log.append(ThinkingLevelChangeEntry(parent_id=None, thinking_level="high"))

@@ -25,7 +25,7 @@ def _spent(entry: Entry, number: int) -> Entry:
 
 @st.composite
 def lines(draw: st.DrawFn) -> list[Entry]:
-    """Chains for the most part, with ids twice, parents that are lost or come later, and lines without an id."""
+    """Draws mostly chains, with duplicate ids, missing or later parents, and lines without an id."""
     found: list[Entry] = []
     last: str | None = None
     for number in range(draw(st.integers(0, 30))):

@@ -1,4 +1,4 @@
-"""What would be lost by a crash and is not: drafts, queues, half an answer."""
+"""Drafts, queues and half an answer survive a crash."""
 
 import asyncio
 import subprocess

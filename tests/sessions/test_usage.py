@@ -66,7 +66,7 @@ class Sessions:
         return log.path
 
     def used(self) -> UsageReport:
-        """As it is known, which is as if everything were read for the first time."""
+        """Returns the usage, and checks that a new index gives the same."""
         found = usage_in(self.root, self.cache)
         with closing(SessionIndex(self.root, self.root.with_name(f"anew-{time.monotonic_ns()}"))) as index:
             anew = index.usage()

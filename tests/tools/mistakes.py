@@ -1,4 +1,4 @@
-"""The mistakes that models make in edits, as data: what stands in the file, what is sent, what is to come of it."""
+"""The mistakes that models make in edits, as data: the file, the call and the expected outcome."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from tests.tools.mistaken_files import PROSE, PYTHON, SCRIPT, TABBED
 
 
 class Mistake:
-    """One row: what stands in the file, what is sent, and what is to come of it."""
+    """One row: the file, the call and the expected outcome."""
 
     def __init__(
         self,

@@ -18,7 +18,7 @@ from tools.workspace import Workspace
 
 
 class Jobs:
-    """A job table that takes everything."""
+    """A job table that accepts all work."""
 
     is_waited_for = False
 

@@ -1,4 +1,4 @@
-"""`bash` runs real commands, tells what happened, and leaves nothing running that it should have ended."""
+"""`bash` runs real commands, reports their outcome, and leaves no process behind."""
 
 import asyncio
 import os
@@ -16,7 +16,7 @@ from tools.workspace import Workspace
 
 
 def alive(marker: str) -> list[int]:
-    """Processes with this text in their command line."""
+    """Returns the processes with this text in their command line."""
     found: list[int] = []
     for folder in Path("/proc").iterdir():
         if folder.name.isdigit():

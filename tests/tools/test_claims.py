@@ -1,4 +1,4 @@
-"""Which calls wait for which, by what their arguments say."""
+"""Which calls wait for others, judged by their arguments."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""What linters say, read and compared: by their real words, and by those of programs that break."""
+"""Output of linters is parsed and compared, also of failing programs."""
 
 import json
 from collections.abc import Callable

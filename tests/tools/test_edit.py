@@ -1,4 +1,4 @@
-"""`edit` replaces exactly what was meant, or says why not and changes nothing."""
+"""`edit` replaces exactly the intended text, or explains the failure and changes nothing."""
 
 import json
 import os

@@ -15,7 +15,7 @@ TEXT = "".join(f"line {number}\n" for number in range(1, 31))
 
 
 class Anchoring(ToolCaller):
-    """Hands of a model that is asked for anchors."""
+    """Calls tools for a model that edits by anchors."""
 
     def __init__(self, workspace: Workspace) -> None:
         super().__init__(workspace)

@@ -165,7 +165,7 @@ def test_a_long_preview_says_how_much_it_leaves_out() -> None:
 
 
 def finished(mode: EditMode, raw: dict[str, Any], text: str, shown: ShownLines) -> str:
-    """What the engine makes of it. Raises `ToolError`."""
+    """Returns the engine's result for the edits. Raises `ToolError`."""
     tool = edit_tool_for(mode)
     assert tool.prepare is not None
     arguments = validate_arguments(tool, tool.prepare(raw))

@@ -1,4 +1,4 @@
-"""What is loose in an edit needs a proof: no place is hit, and nothing left out, because it is merely likely."""
+"""Loose matches need proof: no place is edited or skipped because it is merely likely."""
 
 from pathlib import Path
 

@@ -23,7 +23,7 @@ ENCODINGS = st.sampled_from(["utf-8", "utf-8-sig", "utf-16"])
 
 @st.composite
 def files(draw: st.DrawFn) -> tuple[list[str], list[str], str]:
-    """Lines that differ from each other even without their white space, their endings, an encoding."""
+    """Draws lines that differ even without white space, with line endings and an encoding."""
     bodies = draw(st.lists(st.tuples(INDENT, WORDS), min_size=1, max_size=12))
     lines = [f"{indent}L{number:02} {body.strip()}".rstrip() for number, (indent, body) in enumerate(bodies)]
     how = draw(ENDINGS)
@@ -34,7 +34,7 @@ def files(draw: st.DrawFn) -> tuple[list[str], list[str], str]:
 
 
 def unread(text: str) -> FileSyntax:
-    """No language that has a grammar."""
+    """Returns a file of a language without a grammar."""
     return SyntaxChecks().of("f", text)
 
 
@@ -90,7 +90,7 @@ def test_an_edit_equals_the_reference_model(
 
 
 def apply_patch(old: str, patch: str, folder: Path) -> str:
-    """What the real `patch` makes of it."""
+    """Returns the result of the real `patch`."""
     (folder / "f").write_bytes(old.encode())
     subprocess.run(
         ["patch", "-p1", "--quiet", "--no-backup-if-mismatch"], cwd=folder, input=patch.encode(), check=True

@@ -15,7 +15,7 @@ EDITS = 700
 
 
 def source(luck: random.Random) -> list[str]:
-    """Lines as code has them: a third of them stand more than once."""
+    """Returns code-like lines, a third of them repeated."""
     out: list[str] = []
     while len(out) < 250:
         name = f"{luck.choice(['load', 'save', 'find', 'make', 'send'])}_{luck.randrange(400)}"
@@ -63,7 +63,7 @@ def changed(lines: list[Line], count: int, luck: random.Random) -> list[Line]:
 
 
 def meant(was: list[Line], now: list[Line], first: int, last: int) -> int | None:
-    """Where these very lines stand now; None: some are gone, or others are between them."""
+    """Returns the present position of these lines; None: some are gone or separated."""
     wanted = was[first : last + 1]
     at = next((index for index, line in enumerate(now) if line is wanted[0]), None)
     if at is None or len(now) < at + len(wanted):

@@ -1,4 +1,4 @@
-"""The check of syntax says what an edit broke, and nothing of what was broken before or never was."""
+"""The syntax check reports only errors that the edit caused."""
 
 import random
 from pathlib import Path

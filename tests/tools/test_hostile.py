@@ -1,4 +1,4 @@
-"""Names, files and places that try to hang, forge or break something: each tool has an answer for each of them."""
+"""Hostile names, files and paths: each tool handles each of them."""
 
 import asyncio
 import os

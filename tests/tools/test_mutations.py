@@ -1,4 +1,4 @@
-"""Changes of one file happen one after the other in call order, of different files side by side, and are all told."""
+"""Changes of one file are serial in call order, those of different files parallel; all are reported."""
 
 import asyncio
 import os

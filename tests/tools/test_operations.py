@@ -1,4 +1,4 @@
-"""The same tools work on another place by another operations object."""
+"""The same tools work elsewhere with other file and process operations."""
 
 import io
 from pathlib import Path
@@ -12,7 +12,7 @@ from tools.workspace import Workspace
 
 
 class FilesInMemory:
-    """A place that is nowhere: a dict of paths."""
+    """File operations on a dict of paths."""
 
     def __init__(self, **files: str) -> None:
         self.files = {f"/far/{name}": text.encode() for name, text in files.items()}

@@ -1,4 +1,4 @@
-"""Commands have what the person's shell has, as far as its start-up files say it in time and without secrets."""
+"""Commands get the definitions of the user's shell, if its start-up files finish in time, without secrets."""
 
 import shutil
 import stat

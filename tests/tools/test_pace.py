@@ -1,4 +1,4 @@
-"""How often one looks at what runs."""
+"""The polling interval of running processes."""
 
 from tools.running.pace import ACTIVE_INTERVAL, SILENT_INTERVAL, PollInterval
 

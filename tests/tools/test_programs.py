@@ -1,4 +1,4 @@
-"""Programs that bayou starts for itself: heard, fed, ended; also when the loop is closed while one is starting."""
+"""bayou's own programs: output, input and end; also when the loop closes during a start."""
 
 import asyncio
 import re

@@ -1,4 +1,4 @@
-"""What the model last saw of each file, by line."""
+"""The cache of the lines that the model last saw."""
 
 from tools.files.readcache import ReadCache
 

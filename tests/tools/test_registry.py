@@ -1,4 +1,4 @@
-"""The table of tools, the page about them, and what they cost to have."""
+"""The table of tools, its page, and the token cost of declarations."""
 
 import json
 import subprocess

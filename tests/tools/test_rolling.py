@@ -1,4 +1,4 @@
-"""Output of any length: its end in memory, all of it on disk, counted right, no character in halves."""
+"""Output of any length: its end in memory, all of it on disk, counted correctly, no character split."""
 
 import os
 import tracemalloc

@@ -1,4 +1,4 @@
-"""What `grep` found, as a person reads it: each file once, its lines below, what was found marked."""
+"""Results of `grep` for people: each file once, its lines below, matches highlighted."""
 
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ GREP = next(tool for tool in builtin_tools() if tool.name == "grep")
 
 
 async def shown(hands: ToolCaller, **arguments: Any) -> tuple[list[str], list[str]]:
-    """The rows, and what stands out in them."""
+    """Returns the rows and their highlighted parts."""
     result = await hands("grep", **arguments)
     (block,) = GREP.card(arguments, result).blocks
     assert isinstance(block, ListBlock)

@@ -1,4 +1,4 @@
-"""Code is found and rewritten by its structure; what is rewritten waits, and is written as it was shown or not."""
+"""Structural search and rewriting; rewrites are staged and written exactly as shown."""
 
 import asyncio
 import os
@@ -179,7 +179,7 @@ async def test_an_abort_ends_the_search_and_its_process(hands: ToolCaller, proje
 
 
 def searches() -> set[int]:
-    """The processes of these tests that search by structure."""
+    """Returns the structural search processes of these tests."""
     listed = subprocess.run(
         ["ps", "-A", "-ww", "-o", "pid=,ppid=,stat=,args="], capture_output=True, text=True, check=True
     )

@@ -1,4 +1,4 @@
-"""Which commands of a person get a terminal."""
+"""Which commands of a user get a terminal."""
 
 import pytest
 

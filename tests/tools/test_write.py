@@ -1,4 +1,4 @@
-"""`write` makes or replaces whole files, atomically, and tells what it did."""
+"""`write` creates or replaces whole files atomically, and reports the change."""
 
 import errno
 import subprocess
@@ -103,7 +103,7 @@ async def test_a_read_only_file_is_refused_and_stays(hands: ToolCaller, project:
 
 @pytest.fixture
 def full_disk(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every write fails as on a disk that takes no byte more."""
+    """Makes every write fail as on a full disk."""
 
     def full(descriptor: int, data: bytes) -> int:
         raise OSError(errno.ENOSPC, "No space left on device")

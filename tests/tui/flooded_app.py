@@ -25,7 +25,7 @@ LAST = "the last question"
 
 
 class Flooded(BayouApp):
-    """Asked all the time."""
+    """The application with constant questions."""
 
     count = 0
     long = 1

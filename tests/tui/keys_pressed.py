@@ -8,7 +8,7 @@ from app.tui.register import HINTS, PAGE_KEYS
 TABLE = ActionTable(PAGE_KEYS, lambda: (), lambda: SCREENS, HINTS)
 """Every action with its default keys."""
 PLACES = TABLE.places
-"""Every place where keys are heard."""
+"""Every place with key bindings."""
 KEYS = {
     (one.title, binding.id): [key for key in keys_of(binding, {}) if key != NO_KEY]
     for one in PLACES

@@ -1,4 +1,4 @@
-"""What can be under way when the page is left: how each situation comes about, and what has to be kept of it."""
+"""Situations in which the page is left: how each is created, and what must be kept."""
 
 import asyncio
 import json
@@ -75,7 +75,7 @@ class Stage(msgspec.Struct, frozen=True):
     folder: Path
 
     def go(self, *bodies: bytes, then: Reply | None = None, until: str | Callable[[], bool]) -> None:
-        """A prompt, what the model answers to it, and what shows that the situation is there."""
+        """Sends a prompt with scripted answers, and waits until the situation is reached."""
         self.model.reply(*bodies, then=then)
         self.shown.press("go\r")
         self.shown.until(until)

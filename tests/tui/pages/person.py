@@ -1,7 +1,7 @@
-"""A person at a keyboard, and nothing of bayou but what a page is handed: each test makes its page with these words.
+"""A simulated user with everything that a page receives, without the application.
 
     async with at_the_keyboard() as person:
-        page = ContextPage(play.session, person.ask, person.say, person.write, person.key_told, …)
+        page = ContextPage(harness.session, person.ask, person.say, person.write, person.key_told, …)
         async with person.asked(page.open()):
             await person.press("end", "ctrl+x")
             assert "dropped" in person.sees
@@ -30,7 +30,7 @@ from widgets.screens.requests import ScreenRequest
 from widgets.transcript.blocks import NoteKind
 
 PATIENCE = 30
-"""Seconds after which what never comes is a failure, on a machine that does much else."""
+"""Seconds to wait before a test fails, enough for a busy machine."""
 
 
 class _Terminal(Host):
@@ -55,17 +55,17 @@ class Person:
         self.terminal = terminal
         self._pilot = pilot
         self.heard: list[str] = []
-        """What was said to them."""
+        """The messages shown to the user."""
         self.warned: list[str] = []
-        """As far as it was more than information."""
+        """The messages above the level of information."""
         self.written: list[str] = []
-        """What was put into their editor."""
+        """The texts written into the editor."""
         self.copied: list[tuple[str, str]] = []
         self.kept: dict[str, Any] = {}
-        """What was made a default."""
+        """The saved defaults."""
         self.show_progress: list[str] = []
         self.awaited: list[str] = []
-        """What they were notified of."""
+        """The notifications."""
         self.clock = Clock()
 
     # What pages are handed
@@ -100,7 +100,7 @@ class Person:
 
     @contextlib.asynccontextmanager
     async def asked(self, work: Awaitable[Any]) -> AsyncIterator[None]:
-        """While a page is at work; it has to come to its end by itself."""
+        """Runs a page's work in the block, and waits for its end."""
         doing = asyncio.ensure_future(work)
         try:
             async with asyncio.timeout(PATIENCE):

@@ -166,7 +166,7 @@ async def test_an_account_is_signed_in_to_by_a_code(credentials: Credentials, is
     credentials.offer("harbour", account, owner="test")
     async with at_the_keyboard() as person:
         async with person.asked(page_of(credentials, person).connect("harbour")):
-            await person.sees_soon("API key for harbour", "press Enter without a key")
+            await person.sees_soon("API key for harbour", "To sign in to an account")
             await person.press("enter")
             await person.sees_soon("WDJB-MJHT", "within 15 minutes")
             if is_entered:

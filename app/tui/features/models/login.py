@@ -113,7 +113,7 @@ class LoginPage(msgspec.Struct, frozen=True):
         if account is not None and account.missing:
             told += f" Signing in to an account needs {account.missing} (docs/providers.md)."
         elif account is not None:
-            told += f" To sign in to an account of {account.name} instead, press Enter without a key."
+            told += f" To sign in to an account of {account.name} instead, leave it empty."
         key = await ask_text(self.ask, f"API key for {title_of(provider)}", told, is_secret=True)
         if key is None:
             return False

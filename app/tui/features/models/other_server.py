@@ -65,7 +65,7 @@ class OtherServer(msgspec.Struct, frozen=True):
                 return
             if found.models:
                 break
-            told = f"{base_url} lists no models. Load one there (ollama pull NAME), then press Enter again."
+            told = f"{base_url} lists no models. Load one there (ollama pull NAME), then try again."
         await self._add(base_url, key, found)
 
     async def _list(self, base_url: str, key: str) -> tuple[str, Discovered | None]:
@@ -144,7 +144,7 @@ def _remedy(problem: ProviderError, base_url: str) -> str:
         return f"{base_url}/models answered 404. The address usually ends with /v1."
     if problem.kind in ("connection", "timeout"):
         host = base_url.partition("://")[2].partition("/")[0]
-        start = " Start the server (for Ollama: ollama serve), then press Enter." if _is_local(host) else ""
+        start = " Start the server (for Ollama: ollama serve), then try again." if _is_local(host) else ""
         return f"{problem}{start}"
     return str(problem)
 

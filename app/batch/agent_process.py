@@ -30,27 +30,15 @@ class AgentState(msgspec.Struct, frozen=True, kw_only=True):
     turns: int = 0
     tokens: int = 0
     cost: float = 0.0
-    line: str = ""
 
 
 class _Message(msgspec.Struct, rename="camel"):
     role: str = ""
     usage: dict[str, Any] = {}
-    content: Any = None
 
 
 class _MessageEnd(msgspec.Struct):
     message: _Message
-
-
-class _ToolStart(msgspec.Struct, rename="camel"):
-    tool_name: str
-    args: dict[str, Any] = {}
-
-
-class _Retry(msgspec.Struct, rename="camel"):
-    error_message: str = ""
-    delay_ms: float = 0
 
 
 class AgentProcess:
@@ -145,39 +133,21 @@ class AgentProcess:
                 rest.clear()
 
     def _hear(self, line: bytes) -> bool:
-        """Handles one event; returns whether it changed the state."""
-        kind = line[:40]
+        """Takes in one event; returns whether it changed the state."""
+        if not line.startswith(b'{"type":"message_end"'):
+            return False
         try:
-            if kind.startswith(b'{"type":"message_end"'):
-                return self._hear_answer(msgspec.json.decode(line, type=_MessageEnd).message)
-            if kind.startswith(b'{"type":"tool_execution_start"'):
-                self._set_line(_call_text(msgspec.json.decode(line, type=_ToolStart)))
-            elif kind.startswith(b'{"type":"auto_retry_start"'):
-                retry = msgspec.json.decode(line, type=_Retry)
-                self._set_line(f"{retry.error_message} Retrying in {retry.delay_ms / 1000:.0f} s.")
-            else:
-                return False
+            message = msgspec.json.decode(line, type=_MessageEnd).message
         except msgspec.DecodeError:
             return False
-        return True
-
-    def _hear_answer(self, message: _Message) -> bool:
         if message.role != "assistant":
             return False
-        used = message.usage
-        self.state = msgspec.structs.replace(
-            self.state,
+        self.state = AgentState(
             turns=self.state.turns + 1,
-            tokens=self.state.tokens + token_count(used),
-            cost=self.state.cost + cost_of(used),
+            tokens=self.state.tokens + token_count(message.usage),
+            cost=self.state.cost + cost_of(message.usage),
         )
-        for block in message.content if isinstance(message.content, list) else ():
-            if isinstance(block, dict) and block.get("type") == "text" and str(block.get("text")).strip():
-                self._set_line(str(block["text"]).strip().splitlines()[-1])
         return True
-
-    def _set_line(self, line: str) -> None:
-        self.state = msgspec.structs.replace(self.state, line=" ".join(line.split())[:500])
 
 
 def token_count(usage: Mapping[str, Any]) -> int:
@@ -208,8 +178,3 @@ def _options(task: Task, result: Path, max_cost: float | None) -> list[str]:
         if value is not None:
             words += [name, str(value)]
     return words
-
-
-def _call_text(call: _ToolStart) -> str:
-    first = next((str(value) for value in call.args.values() if isinstance(value, str) and value), "")
-    return f"{call.tool_name} {first}".strip()

@@ -19,7 +19,7 @@ from app.resources.text_files import write_text
 from app.values.user_errors import UserError
 from bayou.batch import BatchResult, Outcome
 
-StopReason = Literal["interrupted", "stopped", "budget"]
+StopReason = Literal["interrupted", "budget"]
 _MAX_ANSWER = 4_000
 _ENDED_BY_ITSELF = frozenset((DONE, REFUSED, BLOCKED))
 """Exit codes of an agent that has answered; then `check` decides, if there is one."""
@@ -74,7 +74,7 @@ class RunInProgress:
 
     @property
     def state(self) -> AgentState:
-        return self._agent.state if self._agent is not None else AgentState(line="preparing")
+        return self._agent.state if self._agent is not None else AgentState()
 
     async def stop(self, reason: StopReason) -> None:
         """Ends the running agent or command; later steps are not begun."""
@@ -100,7 +100,7 @@ class RunInProgress:
         if self.stopped_by == "budget":
             end = _End("limit", "the budget of the batch is spent")
         elif self.stopped_by is not None:
-            end = _End("cancelled", INTERRUPTED_REASON if self.stopped_by == "interrupted" else "stopped")
+            end = _End("cancelled", INTERRUPTED_REASON)
         return self._result(end)
 
     async def _steps(self, workspace: RunFolder) -> _End:

@@ -109,29 +109,10 @@ class BatchPool:
         self.tokens = sum(result.tokens for result in progress.results.values())
         self._stopped_by: StopReason | None = None
         self._stops: set[asyncio.Task[None]] = set()
-        self._may_start = asyncio.Event()
-        self._may_start.set()
-
-    @property
-    def is_paused(self) -> bool:
-        return not self._may_start.is_set()
-
-    def pause(self, *, is_paused: bool) -> None:
-        """Pauses the start of further runs, or continues it; running ones are not affected."""
-        if is_paused:
-            self._may_start.clear()
-        else:
-            self._may_start.set()
-
-    def stop_run(self, key: str) -> None:
-        """Cancels one run."""
-        if (run := self.running.get(key)) is not None:
-            self._stop(run, "stopped")
 
     def stop(self, reason: StopReason) -> None:
         """Cancels all runs and starts no further ones."""
         self._stopped_by = self._stopped_by or reason
-        self._may_start.set()
         for run in self.running.values():
             self._stop(run, reason)
 
@@ -166,7 +147,6 @@ class BatchPool:
 
     async def _work(self) -> None:
         while True:
-            await self._may_start.wait()
             if not self.queue or self._stopped_by is not None:
                 return
             if self._budget is not None and self._spent() >= self._budget:

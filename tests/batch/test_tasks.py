@@ -121,7 +121,7 @@ def test_what_is_left_are_new_changed_interrupted_and_retried_runs(place: Path) 
         result(batch, 0, "passed"),
         result(batch, 1, "failed"),
         result(batch, 2, "cancelled", "interrupted"),
-        result(batch, 3, "cancelled", "stopped"),
+        result(batch, 3, "limit", "the budget of the batch is spent"),
         result(batch, 4, "passed", hash="another"),
     ]
     progress = progress_of(batch, before, frozenset())

@@ -16,6 +16,7 @@ from tests.architecture.sources import ROOT
 
 INSTALLS = pytest.mark.installs
 PROGRAM = "bayou/_program"
+UV = Path(sys.executable).with_name("uv")
 
 
 def run(*command: str | Path, cwd: Path, env: dict[str, str]) -> str:
@@ -252,6 +253,16 @@ def test_the_installed_command_runs_where_a_project_has_the_same_names(
     assert "succeeded and wrote 1 line" in answer
     module = run(installed / "python", "-P", "-m", "bayou", "--version", cwd=hostile, env=os_env())
     assert module == f"bayou {VERSION}\n"
+
+
+@INSTALLS
+@pytest.mark.skipif(not UV.exists(), reason="uv is not beside this Python")
+def test_uv_runs_the_wheel_where_a_project_has_the_same_names(
+    hostile: Path, wheel: Path, outside: dict[str, str]
+):
+    env = {name: value for name, value in outside.items() if name != "VIRTUAL_ENV"} | {"PYTHONPATH": "."}
+    out = run(UV, "tool", "run", "--from", wheel, "bayou", "--version", cwd=hostile, env=env)
+    assert out == f"bayou {VERSION}\n"
 
 
 def os_env() -> dict[str, str]:

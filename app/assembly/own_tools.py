@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 from app.engine.core.model_choice import ModelChoice
 from app.engine.core.toolbox import Toolbox
+from app.engine.helpers.task_tool import task_tool
 from app.engine.jobs.jobs_tool import jobs_tool
 from app.engine.planning.planning_tools import plan_tool, todo_tool
 from app.engine.questions.ask_tool import ask_tool
@@ -23,6 +24,7 @@ def own_tools(
 ) -> tuple[Tool, ...]:
     todo = todo_tool(lambda: session.todos.phases, session.todos.change)
     mermaid = mermaid_tool()
+    task = task_tool(session.helpers)
     fetch = fetch_tool(lambda: _web_settings(effective_settings))
 
     def unwanted(tools: Mapping[str, Tool]) -> list[str]:
@@ -35,11 +37,12 @@ def own_tools(
             if effective_settings.settings.network.offline or not effective_settings.settings.web.fetch
             else []
         )
+        kept += [] if effective_settings.settings.task.enabled else [task]
         return [tool.name for tool in kept if tools.get(tool.name) is tool]
 
     toolbox.withhold(unwanted)
     ask, plan = ask_tool(session.forms), plan_tool(session.plan.propose)
-    return (*builtin_tools(), jobs_tool(session.jobs), todo, plan, ask, mermaid, fetch)
+    return (*builtin_tools(), jobs_tool(session.jobs), todo, plan, ask, task, mermaid, fetch)
 
 
 def _web_settings(effective_settings: EffectiveSettings) -> WebAccess:

@@ -9,6 +9,7 @@ import msgspec
 
 from app.assembly.assembled_session import AssembledSession
 from app.assembly.extensions.extension_choice import choose_extensions, make_extensions
+from app.assembly.helper_sessions import HelperSessions
 from app.assembly.initial_model import InitialModel
 from app.assembly.options import Options
 from app.assembly.prompt_and_themes import load_themes, require_theme, system_prompt_source
@@ -60,6 +61,7 @@ def assemble_session(
     toolbox = Toolbox(_own_tools(options, lambda: assembled), workspace)
     workspace.active_tools = toolbox.active
     prompt = system_prompt_source(paths, options, trust, chosen)
+    secrets = SecretSources(agent_dir=paths.agent_dir, home=paths.home, env=env)
     session = Session(
         Dependencies(
             log=log,
@@ -71,7 +73,8 @@ def assemble_session(
             classify=classify,
             hooks=hooks,
             enter=ground.enter,
-            secrets=SecretSources(agent_dir=paths.agent_dir, home=paths.home, env=env),
+            secrets=secrets,
+            helpers=HelperSessions(paths, secrets, lambda: assembled),
             undo=UndoConfig(
                 store=paths.agent_dir / "blobs", home=paths.home, may_ask_git=project.counts_quietly
             ),

@@ -11,6 +11,7 @@ from app.engine.core.request_budget import RequestBudget
 from app.engine.core.session_core import Classify
 from app.engine.core.session_options import SessionOptions
 from app.engine.core.toolbox import Toolbox
+from app.engine.helpers.helper_table import HelperSource
 from app.engine.mcp.session_servers import ServerSources
 from app.engine.models.model_requests import Sections
 from app.engine.permissions.permission_context import PermissionContext
@@ -47,5 +48,7 @@ class Dependencies(msgspec.Struct, kw_only=True):
     """The sources of known secrets."""
     servers: ServerSources | None = None
     """The sources of MCP servers; None: no servers."""
+    helpers: HelperSource | None = None
+    """Makes the sessions of helper agents; None: the session starts none."""
     undo: UndoConfig | None = None
     """Where the contents of changed files are stored; None: nowhere, so that undo is off."""

@@ -34,6 +34,7 @@ class Session:
     def __init__(self, given: Dependencies) -> None:
         self._given = given
         self._made = made = SessionParts(given)
+        self._closers: list[Callable[[], None]] = []
         self.events = made.core.event_bus
         self.queues = made.core.queues
         self.outcomes = made.core.outcomes
@@ -53,6 +54,8 @@ class Session:
         """Tool calls that the model did not make itself."""
         self.previews = made.tools.preview
         self.jobs = made.jobs
+        self.helpers = made.helpers
+        """Helper agents that work for this session."""
         self.todos = made.planning.todos
         self.plan = made.planning.plan
         self.pending = made.files.pending
@@ -211,8 +214,8 @@ class Session:
         return await self._made.core.deliveries.wait(message_id, timeout, look=look)
 
     async def abort(self) -> None:
-        """Stops the current run and waits until it has settled. Queued messages stay queued."""
-        await self._made.stop()
+        """Stops the current run and all helpers, and waits until it has settled. Queued messages stay queued."""
+        await self._made.abort()
 
     def interrupt(self, message: CustomMessage) -> bool:
         """Drops the arriving answer; the run continues after `message`. Returns False if none is arriving."""
@@ -246,5 +249,13 @@ class Session:
         """Tells extensions that the program ends, while the session still works."""
         await self._given.hooks.ended()
 
+    def on_close(self, call: Callable[[], None]) -> None:
+        """Calls `call` when the session has been closed."""
+        self._closers.append(call)
+
     async def close(self) -> None:
-        await self._made.end()
+        try:
+            await self._made.end()
+        finally:
+            while self._closers:
+                self._closers.pop()()

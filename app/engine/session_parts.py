@@ -10,6 +10,7 @@ from app.engine.core.delivery import DeliverAs
 from app.engine.core.session_core import SessionCore
 from app.engine.dependencies import Dependencies
 from app.engine.files.file_parts import FileParts
+from app.engine.helpers.helper_table import HelperTable
 from app.engine.jobs.job_notices import job_table
 from app.engine.mcp.session_servers import McpServers
 from app.engine.models.model_parts import ModelParts
@@ -63,6 +64,7 @@ class SessionParts:
         )
         self.settings_watch = SettingsWatch(core.options.effective_settings, self.servers, core.event_bus)
         self.jobs = job_table(core, self._send)
+        self.helpers = HelperTable(core, self.jobs, given.helpers)
         self.files = FileParts(
             core, given.undo, self.permits, masking, send=self._send, require_idle=self._require_idle
         )
@@ -138,10 +140,16 @@ class SessionParts:
         self.context.stop()
         await self.runner.abort()
 
+    async def abort(self) -> None:
+        """Stops the running operations and all helpers, those in the background too."""
+        self.helpers.stop()
+        await self.stop()
+
     async def end(self) -> None:
         """Ends the run, the jobs and the log; then closes listeners and file contents."""
         workspace, telling = self.core.workspace, self.core.event_bus
         self.prompts.close()
+        self.helpers.stop()
         stopping = asyncio.ensure_future(self.stop())
         await asyncio.wait({stopping}, timeout=STOP_TIMEOUT)
         workspace.end_kernel()  # a cell that ignores interrupts would delay the end of the run for seconds

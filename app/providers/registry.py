@@ -112,6 +112,10 @@ class Registry:
 
             warm(model)
 
+    def shared(self) -> "Registry":
+        """Returns a registry with the same adapters, whose `close` leaves the connections to their owner."""
+        return _SharedRegistry(self)
+
     async def close(self) -> None:
         """Closes the idle connections."""
         if "app.providers.senders.client" in sys.modules:  # else there was no request
@@ -133,6 +137,15 @@ class Registry:
 
     def _add(self, api: str, registration: _Registration) -> None:
         self._by_api.setdefault(api, []).append(registration)
+
+
+class _SharedRegistry(Registry):
+    def __init__(self, owner: Registry) -> None:
+        super().__init__()
+        self._by_api = owner._by_api
+
+    async def close(self) -> None:
+        """Does nothing: the connections are the owner's."""
 
 
 def _secrets(model: Model, credential: Credential) -> Iterator[str]:

@@ -86,6 +86,7 @@ TRIES: dict[str, list[dict[str, Any]]] = {
     "todo": [{"op": "add", "task": "touch new.txt"}],
     "jobs": [{"action": "list"}],
     "propose_plan": [{"title": "Mine", "plan": "1. touch new.txt"}],
+    "task": [{"prompt": "touch new.txt", "agent": "no such kind"}],
     "ask": [{"questions": [{"question": "touch new.txt", "options": ["yes"]}]}],
 }
 """How each tool could change something, or what a call of it is that only looks."""

@@ -11,6 +11,7 @@ from PIL import Image as Picture
 from app.engine.context.branch_summary import NavigationOptions
 from app.providers.model_stream import StreamOptions
 from app.providers.scripted import call, fail, say
+from app.resources.helper_kinds import HelperKind
 from app.sessions.file import session_file
 from app.values.content import Image, text_of
 from app.values.events import AutoRetryStart, ExtensionError
@@ -421,6 +422,43 @@ async def reminders(scene: ProjectSession) -> Any:
     scene.script.responses[:] = [say("I stop."), say("I stop.")]
     await scene.prompt("go")
     return len(scene.script.responses)
+
+
+@LIVE.add("task.enabled", True, False)
+async def has_helpers(scene: ProjectSession) -> Any:
+    return "task" in scene.session.tools.active()
+
+
+@LIVE.add("task.width", 4, 1)
+async def helpers_at_once(scene: ProjectSession) -> Any:
+    waiting = [0, 0]
+
+    async def work(context: Any, count: int) -> Any:
+        waiting[0] += 1
+        waiting[1] = max(waiting)
+        await asyncio.sleep(0.1)
+        waiting[0] -= 1
+        return say("ok")
+
+    scene.script.responses[:] = [call("task", prompt="a") + call("task", prompt="b"), work, work, say("ok")]
+    await scene.prompt("go")
+    return waiting[1]
+
+
+@LIVE.add("task.maxPerPrompt", 16, 1)
+async def helpers_of_a_prompt(scene: ProjectSession) -> Any:
+    calls = call("task", prompt="a") + call("task", prompt="b")
+    scene.script.responses[:] = [calls, say("ok"), say("ok"), say("ok")]
+    await scene.prompt("go")
+    return len(scene.script.responses)
+
+
+@LIVE.add("task.maxTokens", 400_000, 1)
+@LIVE.add("task.maxCost", 0.0, 0.5)
+@LIVE.add("task.maxTurns", 60, 1)
+@LIVE.add("task.maxMinutes", 30.0, 1.0)
+async def limits_of_helpers(scene: ProjectSession) -> Any:
+    return scene.session.helpers.limits_of(HelperKind(name="any", description=""))
 
 
 async def evaluated(scene: ProjectSession, code: str) -> str:

@@ -96,6 +96,13 @@ class SessionFiles:
             workspace.mutations.subscribe(self._after_write)
             workspace.watch_command = self._watch_command
 
+    def record_for(self, workspace: Workspace) -> None:
+        """Records the changes of a helper's workspace too, so that they are undone like the session's own."""
+        if self._place is not None and self._workspace.has_local_files:
+            workspace.mutations.subscribe_before(self._before_write)
+            workspace.watch_command = self._watch_command
+        workspace.mutations.subscribe(self._workspace.mutations.tell)
+
     # What calls do
 
     def call_began(self, call_id: str, tool: str) -> None:

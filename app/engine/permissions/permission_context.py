@@ -7,7 +7,7 @@ from typing import Literal
 import msgspec
 
 from app.permits.permission_decisions import PermissionMode
-from app.permits.rules import PermitRules, WrittenRules, merged_rules
+from app.permits.rules import PermitRule, PermitRules, WrittenRules, merged_rules
 from app.resources.settings.effective_settings import EffectiveSettings
 
 Approver = Literal["nobody", "program", "person"]
@@ -32,6 +32,8 @@ class PermissionContext(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the project is trusted, checked again: later changes to its files are not trusted."""
     needs_no_trust: Callable[[], bool] = lambda: False
     """The user was not asked, since the folder contains nothing that needs trust."""
+    session_rules: Callable[[], tuple[PermitRule, ...]] = tuple
+    """The rules for the session that started this one, for a helper's session."""
     is_accepted: Callable[[], bool] = lambda: False
     """Whether the user accepted the exact text of the project's settings, and not only the folder."""
 

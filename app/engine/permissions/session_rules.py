@@ -39,6 +39,11 @@ class SessionRules:
         """The rules for this session only."""
 
     @property
+    def given(self) -> tuple[PermitRule, ...]:
+        """The rules for this session only, with those of the session that started it."""
+        return (*self._permission_context.session_rules(), *self._given)
+
+    @property
     def mode(self) -> PermissionMode:
         return mode_of(
             self._options.effective_settings,
@@ -54,7 +59,7 @@ class SessionRules:
 
     def all(self) -> PermitRules:
         found = rules_from_settings(self._options.effective_settings, self._permission_context)
-        return msgspec.structs.replace(found, rules=(*self._given, *found.rules))
+        return msgspec.structs.replace(found, rules=(*self.given, *found.rules))
 
     def policy(self, rules: PermitRules | None = None) -> PermissionPolicy:
         rules, mode = rules or self.all(), self.mode

@@ -607,6 +607,8 @@ class Approval(Wire, frozen=True, kw_only=True, gc=True):
     rules: tuple[OfferedRule, ...] = ()
     asked: int = 0
     """The number of approval questions in this session so far."""
+    helper: str | None = None
+    """The kind of the helper whose call this is; None: the session's own call."""
     number: int = 1
     of: int = 1
     """The number of calls in the answer."""

@@ -6,7 +6,7 @@ user's file. The first layer with a key decides its value; lists that add up are
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import msgspec
 
@@ -28,6 +28,9 @@ SettingOrigin = Literal["session", "flags", "project", "global"]
 ORIGIN_PRECEDENCE: tuple[SettingOrigin, ...] = ("session", "flags", "project", "global")
 SettingsListener = Callable[[Settings], None]
 """Called with the previous settings whenever the settings in force change."""
+
+
+_Made = TypeVar("_Made")
 
 
 class EffectiveSettings:
@@ -92,6 +95,17 @@ class EffectiveSettings:
     def subscribe(self, follower: SettingsListener) -> None:
         """Adds a follower, for objects that cannot read a setting at each use, such as a widget."""
         self._followers.append(follower)
+
+    def subscribed_in(self, make: Callable[[], _Made]) -> tuple[_Made, Callable[[], None]]:
+        """Returns what `make` makes, and a function that removes the followers which that has added."""
+        before = len(self._followers)
+        made = make()
+        added = self._followers[before:]
+
+        def unsubscribe() -> None:
+            self._followers = [one for one in self._followers if not any(one is each for each in added)]
+
+        return made, unsubscribe
 
     # Changes
 

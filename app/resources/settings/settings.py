@@ -35,6 +35,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     repository_maps: agent.RepositoryMapSettings = agent.RepositoryMapSettings()
     sessions: agent.SessionSettings = agent.SessionSettings()
     todo: agent.TodoSettings = agent.TodoSettings()
+    task: agent.TaskSettings = agent.TaskSettings()
     undo: agent.UndoSettings = agent.UndoSettings()
     compaction: agent.CompactionSettings = agent.CompactionSettings()
     branch_summary: agent.BranchSummarySettings = agent.BranchSummarySettings()
@@ -78,6 +79,7 @@ GROUP_TITLES: Mapping[str, str] = {
     "repository_maps": "Repository map",
     "sessions": "Sessions",
     "todo": "Todo list",
+    "task": "Helper agents",
     "undo": "Undo",
     "compaction": "Compaction",
     "branch_summary": "Branch summaries",

@@ -116,7 +116,7 @@ class _ItemCollector:
         if is_file(models):
             yield self._item("models", models, programs_and_addresses(models))
         yield from self._servers()
-        for name in ("skills", "prompts", "rules", "themes"):
+        for name in ("skills", "prompts", "agents", "rules", "themes"):
             if _has_something(self._project / name):
                 own: ProjectItemKind = "rules" if name == "rules" else "prompt"
                 yield self._item(own, self._project / name, f"the project's own {name}")
@@ -124,6 +124,9 @@ class _ItemCollector:
             for name in SHARED_SKILL_FOLDERS:
                 if _has_something(folder / name / "skills"):
                     yield self._item("prompt", folder / name / "skills", "the project's own skills")
+        shared_agents = self._top / ".claude" / "agents"
+        if _has_something(shared_agents):
+            yield self._item("prompt", shared_agents, "the project's own kinds of helpers")
         yield from self._commands()
         yield from self._imports()
         yield from self._rules_of_others()

@@ -45,6 +45,7 @@ class SessionLine(msgspec.Struct, rename="camel"):
     id: str = ""
     timestamp: str = ""
     name: str | None = None
+    kind: Any = None
     provider: str | None = None
     model: str | None = None
     model_id: str | None = None
@@ -62,6 +63,8 @@ class SessionLine(msgspec.Struct, rename="camel"):
         message = self.message
         if self.type == "message":
             return message.usage if message and message.role in ("assistant", "toolResult") else None
+        if self.type == "usage" and self.kind == "task":
+            return None  # the helper's own session counts it
         return self.usage if self.type in _WITH_USAGE else None
 
     @property

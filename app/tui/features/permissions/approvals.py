@@ -215,6 +215,10 @@ class Approvals(msgspec.Struct):
         )
 
     def _question(self, approval: Approval) -> str:
+        asked = self._asked(approval)
+        return f"Helper {approval.helper}: {asked[0].lower()}{asked[1:]}" if approval.helper else asked
+
+    def _asked(self, approval: Approval) -> str:
         if isinstance(approval.arguments.get("command"), str):
             return "Run this command?"
         if isinstance(approval.arguments.get("code"), str):

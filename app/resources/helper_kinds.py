@@ -1,0 +1,135 @@
+"""Kinds of helper agents: built in, and Markdown files with front matter of the user and of trusted projects."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from app.resources.frontmatter import files_in, read_document
+from app.resources.paths import Paths
+from tools.patterns import late
+
+AGENTS_FOLDER = "agents"
+_NAME = late(r"[A-Za-z0-9](?:[A-Za-z0-9_-]{0,38}[A-Za-z0-9])?\Z")
+_MAX_DESCRIPTION = 300
+_MAX_FILES = 100
+_TOOL_NAMES: Mapping[str, str] = {
+    "glob": "find",
+    "multiedit": "edit",
+    "webfetch": "web_fetch",
+    "shell": "bash",
+}
+"""Names of tools in the files of other agents, in lower case."""
+
+
+class HelperKind(msgspec.Struct, frozen=True, kw_only=True):
+    """A kind of helper: what it is for, and what it may use."""
+
+    name: str
+    description: str
+    prompt: str = ""
+    """Added to the system prompt."""
+    tools: tuple[str, ...] | None = None
+    """The only tools; None: those of the session that starts it."""
+    is_read_only: bool = False
+    """Whether it gets only tools that change nothing."""
+    model: str | None = None
+    """The model, as on the command line; None: the model of the session that starts it."""
+    max_tokens: int | None = None
+    """The limits of this kind, if they are lower than the settings'."""
+    max_turns: int | None = None
+    max_minutes: float | None = None
+    max_cost: float | None = None
+
+
+class HelperKinds(msgspec.Struct, frozen=True, kw_only=True):
+    """All kinds by name, and what is wrong with files of kinds."""
+
+    kinds: Mapping[str, HelperKind]
+    problems: tuple[str, ...] = ()
+
+
+BUILT_IN = (
+    HelperKind(
+        name="scout",
+        description="finds and reads, changes nothing: where something is, how it works",
+        is_read_only=True,
+        prompt="Find what is asked, reading only what is needed. Answer with facts, each with its file and line.",
+    ),
+    HelperKind(
+        name="reviewer",
+        description="reads code or a change critically, changes nothing",
+        is_read_only=True,
+        prompt=(
+            "Look for errors that matter: wrong results, lost data, missed cases, broken callers. Verify each in the "
+            "code before you report it. Answer with a list, the worst first, each with file, line and reason; say so "
+            "if you found none."
+        ),
+    ),
+    HelperKind(name="general", description="does a piece of work by itself, with your tools"),
+)
+
+
+def find_helper_kinds(paths: Paths, *, is_trusted: bool) -> HelperKinds:
+    """Reads the kinds: those of the project win over the user's, and these over the built-in ones."""
+    kinds = {kind.name: kind for kind in BUILT_IN}
+    problems: list[str] = []
+    for folder in _folders(paths, is_trusted=is_trusted):
+        files = files_in(folder, (".md",), problems)
+        if len(files) > _MAX_FILES:
+            problems.append(f"{folder} has {len(files)} files; only the first {_MAX_FILES} are read")
+        for kind in _read(files[:_MAX_FILES], problems):
+            kinds[kind.name] = kind
+    return HelperKinds(kinds=kinds, problems=tuple(problems))
+
+
+def _folders(paths: Paths, *, is_trusted: bool) -> Iterator[Path]:
+    yield paths.home / ".claude" / AGENTS_FOLDER
+    yield paths.agent_dir / AGENTS_FOLDER
+    if is_trusted:
+        yield paths.top / ".claude" / AGENTS_FOLDER
+        yield paths.project_dir / AGENTS_FOLDER
+
+
+def _read(files: Iterable[Path], problems: list[str]) -> Iterator[HelperKind]:
+    for path in files:
+        document = read_document(path, problems)
+        if document is None:
+            continue
+        if document.problem:
+            problems.append(f"{path}: {document.problem}")
+            continue
+        name = str(document.fields.get("name") or path.stem)
+        if not _NAME.match(name):
+            problems.append(f"{path}: the name “{name[:60]}” needs letters, digits, - and _ only, at most 40")
+            continue
+        yield _kind(name, document.fields, document.body, path, problems)
+
+
+def _kind(name: str, fields: Mapping[str, Any], body: str, path: Path, problems: list[str]) -> HelperKind:
+    limits: dict[str, float | None] = {}
+    for key, is_whole in (("tokens", True), ("turns", True), ("minutes", False), ("cost", False)):
+        value = fields.get(key)
+        is_number = isinstance(value, int | float) and not isinstance(value, bool) and value > 0
+        if value is not None and (not is_number or (is_whole and not isinstance(value, int))):
+            problems.append(f"{path}: {key} must be a number above 0; the setting's limit counts")
+        limits[f"max_{key}"] = value if is_number and (not is_whole or isinstance(value, int)) else None
+    model = fields.get("model")
+    return HelperKind(
+        name=name,
+        description=" ".join(str(fields.get("description") or "").split())[:_MAX_DESCRIPTION],
+        prompt=body,
+        tools=_tools(fields.get("tools")),
+        is_read_only=fields.get("readOnly") is True,
+        model=str(model) if isinstance(model, str) and model not in ("", "inherit") else None,
+        **limits,  # pyright: ignore[reportArgumentType]  (whole numbers where they are wanted)
+    )
+
+
+def _tools(said: Any) -> tuple[str, ...] | None:
+    if said is None:
+        return None
+    names = said if isinstance(said, list) else str(said).split(",")
+    found = (str(name).strip() for name in names)
+    return tuple(_TOOL_NAMES.get(name.lower(), name.lower()) for name in found if name)

@@ -1,0 +1,340 @@
+"""Helper agents: what they may and cost, and that models that misbehave are held by the engine."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.assembly.assembled_session import AssembledSession
+from app.engine.core.user_questions import ApprovalReply
+from app.engine.files.file_restorer import UndoLastPrompts
+from app.engine.tree.session_paths import SessionPaths
+from app.providers.model_stream import Context
+from app.providers.scripted import ScriptedAnswer, call, say
+from app.sessions.session_log import SessionLog
+from app.sessions.stats import SessionCounts
+from app.values.content import text_of
+from app.values.entries import Entry, UsageEntry
+from app.values.events import Event, QuestionAsked
+from app.values.messages import CustomMessage, ToolResultMessage
+from app.values.usage import Usage
+from tests.compaction.project_session import ProjectSession
+
+Answer = Callable[[Context], ScriptedAnswer]
+OFTEN = 400
+
+
+def is_helper(context: Context) -> bool:
+    return "You are the helper" in context.system_prompt
+
+
+def turns_of(context: Context) -> int:
+    """How many results the model has got."""
+    return sum(isinstance(message, ToolResultMessage) for message in context.messages)
+
+
+@asynccontextmanager
+async def helped(
+    folder: Path,
+    tasks: Sequence[dict[str, Any]],
+    helper: Answer,
+    *,
+    settings: dict[str, Any] | None = None,
+    files: dict[str, str] | None = None,
+    **options: Any,
+) -> AsyncIterator[ProjectSession]:
+    """A session whose model starts these tasks in its first answer; `helper` answers for its helpers."""
+
+    def answer(context: Context, count: int) -> ScriptedAnswer:
+        if is_helper(context):
+            return helper(context)
+        if any(isinstance(message, ToolResultMessage | CustomMessage) for message in context.messages):
+            return say("Noted.")
+        made = ScriptedAnswer()
+        for task in tasks:
+            made += call("task", **task)
+        return made
+
+    scene = ProjectSession(folder, [answer] * OFTEN)
+    for name, text in (files or {}).items():
+        scene.write(name, text)
+    scene.settings(settings or {})
+    await scene.open(**options)
+    try:
+        yield scene
+    finally:
+        await scene.session.close()
+
+
+def results(scene: ProjectSession) -> list[str]:
+    return [text_of(one.content) for one in scene.session.messages if isinstance(one, ToolResultMessage)]
+
+
+def helper_logs(scene: ProjectSession) -> list[SessionLog]:
+    here: SessionPaths = scene.assembled.places
+    own = scene.session.log.path
+    return [here.open(path, read_only=True) for path in sorted(here.folder.glob("*.jsonl")) if path != own]
+
+
+def counts(entries: Sequence[Entry]) -> Usage:
+    stats = SessionCounts()
+    stats.add_all(entries)
+    return stats.usage
+
+
+async def until(is_so: Callable[[], bool]) -> None:
+    async with asyncio.timeout(30):
+        while not is_so():  # noqa: ASYNC110  (several things at once)
+            await asyncio.sleep(0.01)
+
+
+async def test_its_last_message_is_the_result_and_its_cost_counts_in_the_parent(tmp_path: Path) -> None:
+    def helper(context: Context) -> ScriptedAnswer:
+        return call("read", path="a.txt") if turns_of(context) == 0 else say("It says: oars.")
+
+    task = {"prompt": "What does a.txt say?", "agent": "scout"}
+    async with helped(tmp_path, [task], helper, files={"a.txt": "oars\n"}) as scene:
+        await scene.prompt("go")
+        [result] = results(scene)
+        assert result.startswith("It says: oars.\n[scout · scripted/script · 2 turns · ")
+        [log] = helper_logs(scene)
+        assert log.header.parent_session == str(scene.session.log.path)
+        assert log.name == "scout: What does a.txt say?"
+        counted = [one for one in scene.session.entries if isinstance(one, UsageEntry)]
+        spent = counts(log.entries)
+        assert counts(counted).total_tokens == spent.total_tokens > 0
+        own = [one for one in scene.session.entries if not isinstance(one, UsageEntry)]
+        assert scene.session.stats.usage.total_tokens == counts(own).total_tokens + spent.total_tokens
+        assert scene.session.helpers.all() == ()
+
+
+async def test_a_scout_gets_no_tool_that_changes_anything_and_no_helper_starts_helpers(
+    tmp_path: Path,
+) -> None:
+    seen: list[set[str]] = []
+
+    def helper(context: Context) -> ScriptedAnswer:
+        seen.append({tool.name for tool in context.tools})
+        if turns_of(context) == 0:
+            return call("task", prompt="more") + call("write", path="new.txt", content="x")
+        return say(
+            " / ".join(text_of(one.content) for one in context.messages if isinstance(one, ToolResultMessage))
+        )
+
+    async with helped(tmp_path, [{"prompt": "look", "agent": "scout"}], helper) as scene:
+        await scene.prompt("go")
+        assert "read" in seen[0] and not {"task", "ask", "write", "edit", "bash", "eval"} & seen[0]
+        assert "task" in results(scene)[0] and not (scene.project / "new.txt").exists()
+        assert len(helper_logs(scene)) == 1
+
+
+@pytest.mark.parametrize(
+    ("settings", "most", "words"),
+    [({"maxTurns": 3}, 3, "limit of 3 turns"), ({"maxTokens": 1}, 1, "limit of 1 token")],
+)
+async def test_a_helper_that_never_ends_is_stopped_before_the_request_beyond_its_limit(
+    tmp_path: Path, settings: dict[str, Any], most: int, words: str
+) -> None:
+    asked: list[Context] = []
+
+    def helper(context: Context) -> ScriptedAnswer:
+        asked.append(context)
+        return say("On and on.") + call("ls")
+
+    async with helped(tmp_path, [{"prompt": "go"}], helper, settings={"task": settings}) as scene:
+        await scene.prompt("go")
+        assert len(asked) == most
+        assert words in results(scene)[0] and results(scene)[0].startswith("On and on.")
+
+
+async def test_the_limits_of_the_session_count_for_its_helpers(tmp_path: Path) -> None:
+    def helper(context: Context) -> ScriptedAnswer:
+        return call("ls")
+
+    async with helped(tmp_path, [{"prompt": "go"}], helper, max_tokens=20_000) as scene:
+        await scene.prompt("go")
+        used = scene.session.budget.used.total_tokens
+        assert scene.session.budget.has_refused and used < 20_000 + 10_000
+
+
+async def test_no_more_work_at_once_than_the_width_allows(tmp_path: Path) -> None:
+    running = most = 0
+
+    async def slow(context: Context, count: int) -> ScriptedAnswer:
+        nonlocal running, most
+        if not is_helper(context):
+            done = any(isinstance(message, ToolResultMessage) for message in context.messages)
+            made = ScriptedAnswer()
+            for number in range(0 if done else 7):
+                made += call("task", prompt=f"part {number}")
+            return say("Noted.") if done else made
+        running += 1
+        most = max(most, running)
+        await asyncio.sleep(0.02)
+        running -= 1
+        return say("Done.")
+
+    scene = ProjectSession(tmp_path, [slow] * OFTEN)
+    scene.settings({"task": {"width": 2}})
+    await scene.open()
+    await scene.prompt("go")
+    assert len(results(scene)) == 7 and all(text.startswith("Done.") for text in results(scene))
+    assert most == 2
+    await scene.session.close()
+
+
+async def test_a_model_that_starts_too_many_is_refused_until_the_next_prompt(tmp_path: Path) -> None:
+    tasks = [{"prompt": f"part {number}"} for number in range(5)]
+    settings = {"task": {"maxPerPrompt": 3}}
+    async with helped(tmp_path, tasks, lambda context: say("Done."), settings=settings) as scene:
+        await scene.prompt("go")
+        refused = [
+            text for text in results(scene) if "3 helpers were started for this prompt already" in text
+        ]
+        assert len(refused) == 2 and len(helper_logs(scene)) == 3
+
+
+async def test_in_the_background_its_result_arrives_as_a_message(tmp_path: Path) -> None:
+    gate = asyncio.Event()
+
+    async with helped(
+        tmp_path, [{"prompt": "go", "wait": False}], lambda context: say("Found it.", gate=gate)
+    ) as scene:
+        await scene.prompt("go")
+        assert "Its result arrives by itself" in results(scene)[0]
+        [job] = scene.session.jobs.running()
+        gate.set()
+        await scene.session.jobs.wait_for_all()
+        await scene.session.wait_until_idle()
+        told = [one for one in scene.session.messages if isinstance(one, CustomMessage)]
+        assert "Found it.\n[general" in text_of(told[0].content)
+        assert scene.session.jobs.get(job.id).state == "delivered"
+
+
+async def test_stopping_the_parent_stops_every_helper_and_nothing_is_sent_afterwards(tmp_path: Path) -> None:
+    asked: list[Context] = []
+    never = asyncio.Event()
+
+    def helper(context: Context) -> ScriptedAnswer:
+        asked.append(context)
+        return say("…", gate=never)
+
+    tasks = [{"prompt": "behind", "wait": False}, {"prompt": "one"}, {"prompt": "two"}]
+    async with helped(tmp_path, tasks, helper) as scene:
+        await scene.session.prompt("go")
+        await until(lambda: len(asked) == 3)
+        await scene.session.abort()
+        await until(lambda: not scene.session.helpers.all())
+        assert not scene.session.jobs.running()
+        count = scene.script.call_count
+        await asyncio.sleep(0.2)
+        assert scene.script.call_count == count
+        assert not scene.session.is_running, "a stopped job starts no run"
+
+
+async def test_closing_the_session_ends_its_helpers(tmp_path: Path) -> None:
+    never = asyncio.Event()
+    async with helped(
+        tmp_path, [{"prompt": "go", "wait": False}], lambda context: say("…", gate=never)
+    ) as scene:
+        await scene.prompt("go")
+        await until(lambda: scene.script.call_count == 3)
+        await scene.session.close()
+        assert scene.session.helpers.all() == ()
+
+
+async def test_a_question_of_a_helper_is_asked_in_the_parent_with_its_name(tmp_path: Path) -> None:
+    asked: list[QuestionAsked] = []
+
+    def helper(context: Context) -> ScriptedAnswer:
+        return call("write", path="new.txt", content="x") if turns_of(context) == 0 else say("Done.")
+
+    async with helped(tmp_path, [{"prompt": "go"}], helper, permissions="ask") as scene:
+
+        def answer(event: Event) -> None:
+            if isinstance(event, QuestionAsked):
+                asked.append(event)
+                event.answer.set_result(ApprovalReply(allows=True))
+
+        scene.session.subscribe(answer)
+        await scene.prompt("go")
+        assert (scene.project / "new.txt").read_text() == "x"
+        [question] = asked
+        assert question.title is not None and question.title.startswith("general: write:")
+        assert question.approval is not None and question.approval.helper == "general"
+
+
+async def test_rules_given_to_the_session_hold_for_its_helpers(tmp_path: Path) -> None:
+    def helper(context: Context) -> ScriptedAnswer:
+        return call("write", path="new.txt", content="x") if turns_of(context) == 0 else say("Done.")
+
+    async with helped(tmp_path, [{"prompt": "go"}], helper, permissions="full") as scene:
+        scene.session.permissions.rules.deny("write: **")
+        await scene.prompt("go")
+        assert not (scene.project / "new.txt").exists()
+    async with helped(tmp_path / "plan", [{"prompt": "go"}], helper, permissions="full") as scene:
+        scene.session.plan.switch(True)
+        await scene.prompt("go")
+        assert not (scene.project / "new.txt").exists()
+
+
+async def test_what_a_helper_changes_is_undone_in_the_parent(tmp_path: Path) -> None:
+    def helper(context: Context) -> ScriptedAnswer:
+        return call("write", path="a.txt", content="new") if turns_of(context) == 0 else say("Done.")
+
+    async with helped(
+        tmp_path, [{"prompt": "go"}], helper, files={"a.txt": "old"}, permissions="full"
+    ) as scene:
+        await scene.prompt("go")
+        assert (scene.project / "a.txt").read_text() == "new"
+        restoring = scene.session.restoring
+        await restoring.carry_out(await restoring.preview(UndoLastPrompts(count=1)))
+        assert (scene.project / "a.txt").read_text() == "old"
+
+
+async def test_kinds_come_from_files_and_broken_ones_are_named(tmp_path: Path) -> None:
+    seen: list[Context] = []
+
+    def helper(context: Context) -> ScriptedAnswer:
+        seen.append(context)
+        return say("Sailed.")
+
+    files = {
+        ".bayou/agents/pilot.md": "---\nname: pilot\ndescription: steers\ntools: Read, Glob\nmodel: nowhere/x\n"
+        "turns: 0\n---\nSteer by the stars.",
+        ".claude/agents/cook.md": "---\nname: cook\ndescription: cooks\n---\nCook.",
+        "~/.bayou/agent/agents/bad.md": "---\nname: ../bad\n---\nx",
+    }
+    tasks = [{"prompt": "go", "subagent_type": "pilot"}, {"prompt": "go", "agent": "nobody"}]
+    async with helped(tmp_path, tasks, helper, files=files) as scene:
+        declared = {tool.name: tool for tool in scene.session.tools.all()}["task"].description
+        assert "- pilot: steers" in declared and "- cook: cooks" in declared
+        await scene.prompt("go")
+        sailed, unknown = results(scene)
+        assert "its model nowhere/x is not available; it used scripted/script" in sailed
+        assert {tool.name for tool in seen[0].tools} == {"read", "find"}
+        assert "Steer by the stars." in seen[0].system_prompt
+        assert "There is no helper “nobody”. Kinds: scout, reviewer, general, cook, pilot." in unknown
+        assert "“../bad”" in unknown and "turns must be a number above 0" in unknown
+
+
+async def test_an_empty_task_is_refused(tmp_path: Path) -> None:
+    async with helped(tmp_path, [{"prompt": " "}], lambda context: say("x")) as scene:
+        await scene.prompt("go")
+        assert "The task is empty" in results(scene)[0]
+
+
+async def test_a_helper_leaves_nothing_behind_in_the_settings(tmp_path: Path) -> None:
+    async with helped(
+        tmp_path, [{"prompt": str(number)} for number in range(3)], lambda context: say("x")
+    ) as scene:
+        assembled: AssembledSession = scene.assembled
+        await scene.prompt("go")
+        followers = assembled.effective_settings._followers
+        count = len(followers)
+        scene.script.responses[:] = [call("task", prompt="one more"), say("x"), say("Noted.")]
+        await scene.prompt("again")
+        assert len(assembled.effective_settings._followers) == count

@@ -1,0 +1,42 @@
+"""Helper agents in the running application: two at work, a question of one of them, and their results."""
+
+import asyncio
+
+from app.providers.model_stream import Context
+from app.providers.scripted import Scripted, ScriptedAnswer, call, say
+from app.values.messages import ToolResultMessage
+from tests.support.photographs import Photographs
+from tests.support.screens import Screen
+
+
+async def test_helpers(screen: Screen, photographs: Photographs) -> None:
+    gate = asyncio.Event()
+
+    def answer(context: Context, count: int) -> ScriptedAnswer:
+        has_results = any(isinstance(message, ToolResultMessage) for message in context.messages)
+        if "the helper “scout”" in context.system_prompt:
+            if has_results:
+                return say(
+                    "`boats/fleet.py:4` has the oars of every boat; nothing else names them.", gate=gate
+                )
+            return call("grep", pattern="oars")
+        if "the helper “general”" in context.system_prompt:
+            return say("Wrote it.") if has_results else call("write", path="oars.md", content="Four.\n")
+        if has_results:
+            return say("Both are done.")
+        return call("task", agent="scout", title="who uses oars", prompt="Find every use of `oars`.") + call(
+            "task", title="write it down", prompt="Write oars.md."
+        )
+
+    app = screen.app("--permissions", "ask", theme=photographs.theme, script=Scripted([answer] * 20))
+    async with photographs.of(app) as tour:
+        await tour.say("four oars for every boat")
+        await tour.until("Helper general")
+        await tour.photograph("asked")
+        await tour.heard()
+        await tour.press("y")
+        await tour.until(lambda: len(app.session.helpers.all()) == 1)
+        await tour.photograph("working")
+        gate.set()
+        await tour.idle()
+        await tour.photograph("done")

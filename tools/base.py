@@ -134,6 +134,8 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the tool is active in a new session."""
     kind: ToolKind = "other"
     """What an editor shows a call as, usually by its icon; nothing is allowed or refused by it."""
+    is_for_helpers: bool = True
+    """Whether helper agents get the tool; not where it belongs to the conversation with the person."""
     claim: str = ""
     """An unverified statement of an MCP server about the tool, shown to the user who is asked about a call."""
 

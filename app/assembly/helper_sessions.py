@@ -14,7 +14,7 @@ from app.engine.core.request_budget import RequestBudget
 from app.engine.core.session_options import SessionOptions
 from app.engine.core.toolbox import Toolbox
 from app.engine.dependencies import Dependencies
-from app.engine.helpers.helper_table import HelperRefused, StartedHelper
+from app.engine.helpers.helper_table import HelperRefused, HelperStart
 from app.engine.secrets.known_secrets import SecretSources
 from app.engine.session import Session
 from app.providers.failure_kinds import classify
@@ -27,8 +27,6 @@ from app.values.models import Model, ThinkingLevel
 from tools.base import Tool
 from tools.results import ToolResult
 
-NOT_FOR_HELPERS = ("task", "ask", "jobs", "todo", "propose_plan")
-"""Tools of the session that the person talks to."""
 _PROMPT = (
     "You are the helper “{name}” of another agent, which reads only your last message: put everything it needs there, "
     "short and exact, with paths and lines. No person reads along, so ask nothing; if something is missing, say so and "
@@ -59,15 +57,15 @@ class HelperHooks(Hooks):
 class HelperSessions:
     """Makes the helpers of one session."""
 
-    def __init__(self, paths: Paths, secrets: SecretSources, parent: Callable[[], AssembledSession]) -> None:
+    def __init__(self, paths: Paths, env: Mapping[str, str], parent: Callable[[], AssembledSession]) -> None:
         self._paths = paths
-        self._secrets = secrets
+        self._env = env
         self._parent = parent
 
     def kinds(self) -> HelperKinds:
         return find_helper_kinds(self._paths, is_trusted=self._parent().project.decision.is_trusted)
 
-    def start(self, kind: HelperKind, title: str, budget: RequestBudget) -> StartedHelper:
+    def start(self, kind: HelperKind, title: str, budget: RequestBudget) -> HelperStart:
         """Raises `UserError`."""
         parent = self._parent()
         session = parent.session
@@ -103,13 +101,15 @@ class HelperSessions:
                     standing=msgspec.structs.replace(
                         session.permissions.standing, session_rules=lambda: session.permissions.rules.given
                     ),
-                    secrets=self._secrets,
+                    secrets=SecretSources(
+                        agent_dir=self._paths.agent_dir, home=self._paths.home, env=self._env
+                    ),
                 )
             )
         )
         workspace.active_tools = made.tools.active
         made.on_close(unsubscribe)
-        return StartedHelper(made, remark)
+        return HelperStart(made, remark)
 
     def _log(self, parent: AssembledSession) -> SessionLog:
         file = parent.session.log.path
@@ -136,9 +136,7 @@ class HelperSessions:
 def _tools_for(kind: HelperKind, parent: Toolbox) -> tuple[Tool, ...]:
     """Returns the parent's active tools that this kind may use."""
     active: Mapping[str, Tool] = parent.active()
-    found: Iterable[Tool] = (
-        tool for tool in parent.all() if tool.name in active and tool.name not in NOT_FOR_HELPERS
-    )
+    found: Iterable[Tool] = (tool for tool in parent.all() if tool.name in active and tool.is_for_helpers)
     return tuple(
         tool
         for tool in found

@@ -15,7 +15,7 @@ from app.assembly.options import Options
 from app.assembly.prompt_and_themes import load_themes, require_theme, system_prompt_source
 from app.assembly.server_config_files import server_config_files
 from app.assembly.session_opening import OpenedSession, limits_of, open_session
-from app.assembly.session_workspace import permission_context_of, session_workspace
+from app.assembly.session_workspace import permission_context_of, session_workspace, undo_config
 from app.assembly.tool_names import tool_choice
 from app.assembly.working_folder import WorkingFolder
 from app.engine.core.session_options import (
@@ -31,7 +31,6 @@ from app.providers.failure_kinds import classify
 from app.providers.registry import Registry
 from app.resources.paths import Paths
 from app.resources.trust.project_trust import trust_file_problem
-from app.undo.content_store import UndoConfig
 from tools.base import Tool
 
 
@@ -61,7 +60,6 @@ def assemble_session(
     toolbox = Toolbox(_own_tools(options, lambda: assembled), workspace)
     workspace.active_tools = toolbox.active
     prompt = system_prompt_source(paths, options, trust, chosen)
-    secrets = SecretSources(agent_dir=paths.agent_dir, home=paths.home, env=env)
     session = Session(
         Dependencies(
             log=log,
@@ -73,11 +71,9 @@ def assemble_session(
             classify=classify,
             hooks=hooks,
             enter=ground.enter,
-            secrets=secrets,
-            helpers=HelperSessions(paths, secrets, lambda: assembled),
-            undo=UndoConfig(
-                store=paths.agent_dir / "blobs", home=paths.home, may_ask_git=project.counts_quietly
-            ),
+            secrets=SecretSources(agent_dir=paths.agent_dir, home=paths.home, env=env),
+            helpers=HelperSessions(paths, env, lambda: assembled),
+            undo=undo_config(paths, project),
             servers=server_config_files(paths, project, effective_settings, options),
             standing=permission_context_of(paths, project, can_ask, ends_with_answer, asks),
             budget=limits_of(options),

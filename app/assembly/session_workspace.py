@@ -17,6 +17,7 @@ from app.resources.paths import Paths
 from app.resources.settings.effective_settings import EffectiveSettings
 from app.sessions.old_outputs import drop_old_outputs, outputs_of
 from app.sessions.session_log import SessionLog
+from app.undo.content_store import UndoConfig
 from tools.files.artifacts import Artifacts
 from tools.running.user_shell.shell_snapshot import UserShell
 from tools.workspace import Workspace
@@ -57,6 +58,10 @@ def session_workspace(
             lambda: rules_from_settings(effective_settings, permission_context_of(paths, project)).rules,
         ),
     )
+
+
+def undo_config(paths: Paths, project: LiveTrust) -> UndoConfig:
+    return UndoConfig(store=paths.agent_dir / "blobs", home=paths.home, may_ask_git=project.counts_quietly)
 
 
 def _is_harmless(project: LiveTrust) -> bool:

@@ -14,7 +14,9 @@ MADE_BY_A_PROGRAM = {"app.package.bayou.client_commands.ClientCommands"}
 
 FORWARDED = 3
 """A class with fewer methods may be the adapter of an interface."""
-ADAPTERS: dict[str, str] = {}
+ADAPTERS: dict[str, str] = {
+    "app.assembly.helper_sessions.HelperHooks": "the guards of a session, without its other hooks, for its helpers"
+}
 """Classes that give another form to one part, and for whom."""
 
 

@@ -15,7 +15,6 @@ CONVENTIONS = {
 }
 """Ends of paths, with what makes each a boundary; `docs/architecture.md` describes them."""
 BOUNDARIES = {
-    "app/assembly/own_tools.py": "loads the tools behind the first paint",
     "app/cli/commands/export.py": "a subcommand, loaded when it is the one that was typed",
     "app/cli/commands/man_command.py": "a subcommand, loaded when it is the one that was typed",
     "app/cli/process_exit.py": "imports only the standard library, for an end without the session",

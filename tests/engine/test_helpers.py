@@ -103,10 +103,10 @@ async def test_its_last_message_is_the_result_and_its_cost_counts_in_the_parent(
         [log] = helper_logs(scene)
         assert log.header.parent_session == str(scene.session.log.path)
         assert log.name == "scout: What does a.txt say?"
-        counted = [one for one in scene.session.entries if isinstance(one, UsageEntry)]
+        counted = [one for one in scene.session.log.entries if isinstance(one, UsageEntry)]
         spent = counts(log.entries)
         assert counts(counted).total_tokens == spent.total_tokens > 0
-        own = [one for one in scene.session.entries if not isinstance(one, UsageEntry)]
+        own = [one for one in scene.session.log.entries if not isinstance(one, UsageEntry)]
         assert scene.session.stats.usage.total_tokens == counts(own).total_tokens + spent.total_tokens
         assert scene.session.helpers.all() == ()
 

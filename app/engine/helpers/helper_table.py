@@ -11,10 +11,10 @@ import msgspec
 from app.engine.core.event_bus import EventBus, Listener
 from app.engine.core.request_budget import RequestBudget, RequestLimits
 from app.engine.core.session_core import SessionCore
-from app.engine.helpers.helper_budget import HelperBudget
 from app.engine.jobs.background_jobs import JobTable
+from app.providers.model_stream import AssistantStream
 from app.resources.helper_kinds import HelperKind, HelperKinds
-from app.resources.settings.settings_agent import TaskSettings
+from app.resources.settings.settings_tools import TaskSettings
 from app.sessions.errors import SessionWriteError
 from app.sessions.session_log import SessionLog
 from app.values.entries import UsageEntry
@@ -39,6 +39,29 @@ class HelperRefused(UserError):
     """A helper was not started; the text says why."""
 
 
+class HelperBudget(RequestBudget):
+    """Counts each request of a helper in its own limits and in its parent's."""
+
+    def __init__(
+        self, limits: RequestLimits, parent: RequestBudget, *, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        super().__init__(limits, clock=clock)
+        self._parent = parent
+
+    @property
+    def seconds_left(self) -> float | None:
+        """The time of whichever limit ends first."""
+        left = [one for one in (super().seconds_left, self._parent.seconds_left) if one is not None]
+        return min(left, default=None)
+
+    def admit(self, *, is_turn: bool = False) -> None:
+        self._parent.admit()
+        super().admit(is_turn=is_turn)
+
+    def watch(self, stream: AssistantStream) -> AssistantStream:
+        return super().watch(self._parent.watch(stream))
+
+
 class HelperSession(Protocol):
     """What a helper's session is used for; `engine.session.Session`."""
 
@@ -59,7 +82,7 @@ class HelperSession(Protocol):
     async def close(self) -> None: ...
 
 
-class StartedHelper(msgspec.Struct, frozen=True):
+class HelperStart(msgspec.Struct, frozen=True):
     """A helper's session, and a remark about its start for the agent that waits for it."""
 
     session: HelperSession
@@ -71,17 +94,17 @@ class HelperSource(Protocol):
 
     def kinds(self) -> HelperKinds: ...
 
-    def start(self, kind: HelperKind, title: str, budget: RequestBudget) -> StartedHelper: ...
+    def start(self, kind: HelperKind, title: str, budget: RequestBudget) -> HelperStart: ...
 
 
-class Helper(msgspec.Struct, kw_only=True):
+class HelperRun(msgspec.Struct, kw_only=True):
     """One helper, as far as it has got."""
 
     kind: HelperKind
     title: str
     call_id: str
     budget: HelperBudget
-    on_change: Callable[["Helper"], None] = lambda helper: None
+    on_change: Callable[["HelperRun"], None] = lambda helper: None
     state: str = "waiting"
     """`waiting` for one of the helpers before it, `running`, `done` or `stopped`."""
     model: str = ""
@@ -124,7 +147,7 @@ class HelperTable:
         self._core = core
         self._jobs = jobs
         self._source = source
-        self._running: list[Helper] = []
+        self._running: list[HelperRun] = []
         self._changed = asyncio.Condition()
         self._prompts = -1
         self._begun = 0
@@ -138,11 +161,11 @@ class HelperTable:
     def kinds(self) -> HelperKinds:
         return self._source.kinds() if self._source is not None else HelperKinds(kinds={})
 
-    def all(self) -> tuple[Helper, ...]:
+    def all(self) -> tuple[HelperRun, ...]:
         """The helpers that wait or run."""
         return tuple(self._running)
 
-    def admit(self, kind: HelperKind, title: str, call_id: str) -> Helper:
+    def admit(self, kind: HelperKind, title: str, call_id: str) -> HelperRun:
         """Returns a new helper, which has not begun. Raises `HelperRefused`."""
         settings = self._settings
         prompts = self._core.usage_totals.stats.user_messages
@@ -154,11 +177,11 @@ class HelperTable:
                 "task.maxPerPrompt). Do the rest yourself, or tell the person."
             )
         self._begun += 1
-        helper = Helper(kind=kind, title=title, call_id=call_id, budget=self._budget(kind))
+        helper = HelperRun(kind=kind, title=title, call_id=call_id, budget=self._budget(kind))
         self._running.append(helper)
         return helper
 
-    async def run(self, helper: Helper, prompt: str) -> Helper:
+    async def run(self, helper: HelperRun, prompt: str) -> HelperRun:
         """Runs a helper to its end. Cancelling stops it and everything that it has started."""
         try:
             await self._until_its_turn(helper)
@@ -181,11 +204,11 @@ class HelperTable:
             elif helper.work is not None:
                 helper.work.cancel()
 
-    async def _until_its_turn(self, helper: Helper) -> None:
+    async def _until_its_turn(self, helper: HelperRun) -> None:
         async with self._changed:
             await self._changed.wait_for(lambda: self._running.index(helper) < self._settings.width)
 
-    async def _run(self, helper: Helper, prompt: str) -> None:
+    async def _run(self, helper: HelperRun, prompt: str) -> None:
         assert self._source is not None
         helper.budget = self._budget(helper.kind)  # its time begins now
         started = self._source.start(helper.kind, helper.title, helper.budget)
@@ -218,7 +241,7 @@ class HelperTable:
         await session.abort()
         await session.close()
 
-    def _heard(self, helper: Helper, event: Event) -> None:
+    def _heard(self, helper: HelperRun, event: Event) -> None:
         match event:
             case ToolExecutionStart():
                 helper.current = event.tool_name
@@ -236,7 +259,7 @@ class HelperTable:
                 return
         helper.on_change(helper)
 
-    def _count(self, helper: Helper, model: Model | None, message: AssistantMessage | None = None) -> None:
+    def _count(self, helper: HelperRun, model: Model | None, message: AssistantMessage | None = None) -> None:
         """Records in the parent's session what the helper has used since the last time."""
         used = helper.uncounted()
         log = self._core.conversation.log
@@ -286,7 +309,7 @@ def _last_words(messages: tuple[Message, ...]) -> str:
     return next(filter(None, texts), "")
 
 
-def _problem(helper: Helper, last: AssistantMessage | None) -> str:
+def _problem(helper: HelperRun, last: AssistantMessage | None) -> str:
     if helper.budget.has_run_out:
         return "Its time is over (setting task.maxMinutes)."
     if last is None or last.stop_reason == "aborted":
@@ -294,7 +317,7 @@ def _problem(helper: Helper, last: AssistantMessage | None) -> str:
     return (last.error_message or "Its last request failed.") if last.stop_reason == "error" else ""
 
 
-def _named_question(helper: Helper, event: QuestionAsked) -> QuestionAsked:
+def _named_question(helper: HelperRun, event: QuestionAsked) -> QuestionAsked:
     """Returns the question with the helper's name, as the parent's user sees it."""
     approval = event.approval
     if approval is not None:

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from app.engine.helpers.helper_table import Helper, HelperTable
+from app.engine.helpers.helper_table import HelperRun, HelperTable
 from app.resources.helper_kinds import HelperKind
 from app.values.usage import format_dollars
 from app.values.user_errors import UserError
@@ -68,7 +68,7 @@ def task_tool(helpers: HelperTable) -> Tool:
         schema=schema_of(TaskArguments),
         arguments=TaskArguments,
         effects=no_effects,
-        kind="other",
+        is_for_helpers=False,
         prepare=_repair_arguments,
         run=run,
         show=_show,
@@ -95,7 +95,7 @@ def _kind(helpers: HelperTable, name: str) -> HelperKind:
     return kind
 
 
-async def _result(helpers: HelperTable, helper: Helper, prompt: str) -> ToolResult:
+async def _result(helpers: HelperTable, helper: HelperRun, prompt: str) -> ToolResult:
     try:
         await helpers.run(helper, prompt)
     except UserError as problem:
@@ -111,7 +111,7 @@ async def _result(helpers: HelperTable, helper: Helper, prompt: str) -> ToolResu
 
 
 async def _until_background(
-    helper: Helper, work: "asyncio.Future[ToolResult]", context: ToolContext, *, goes_on: bool
+    helper: HelperRun, work: "asyncio.Future[ToolResult]", context: ToolContext, *, goes_on: bool
 ) -> ToolResult:
     """Returns the result, or what the model reads where the helper goes on as a background job."""
 
@@ -142,13 +142,13 @@ async def _until_background(
         raise
 
 
-def _footer(helper: Helper, *, is_exact: bool = False) -> str:
+def _footer(helper: HelperRun, *, is_exact: bool = False) -> str:
     """Says what the helper has cost. `is_exact`: for its end, with its time and its session."""
     used = helper.budget.used
     file = helper.session_file
     tokens = f"{used.total_tokens:,}" if is_exact else short_tokens(used.total_tokens)
     parts = (
-        helper.kind.name,
+        helper.kind.name if is_exact else "",
         helper.model,
         pluralized(helper.budget.turns, "turn"),
         f"{tokens} tokens",
@@ -159,7 +159,7 @@ def _footer(helper: Helper, *, is_exact: bool = False) -> str:
     return " · ".join(filter(None, parts))
 
 
-def _details(helper: Helper) -> dict[str, Any]:
+def _details(helper: HelperRun) -> dict[str, Any]:
     return {
         "helper": helper.kind.name,
         "state": helper.state,
@@ -170,7 +170,7 @@ def _details(helper: Helper) -> dict[str, Any]:
     }
 
 
-def _progress(helper: Helper) -> ToolResult:
+def _progress(helper: HelperRun) -> ToolResult:
     now = helper.current or helper.state
     return text_result(f"{now} · {_footer(helper)}", details=_details(helper))
 

@@ -54,6 +54,7 @@ def jobs_tool(table: JobTable) -> Tool:
         snippet="Look at, wait for or end background jobs",
         is_read_only=True,
         is_active=False,
+        is_for_helpers=False,
     )
 
 

@@ -65,6 +65,7 @@ def ask_tool(forms: FormQuestions) -> Tool:
         arguments=AskArguments,
         effects=no_effects,
         kind="think",
+        is_for_helpers=False,
         prepare=_repair_arguments,
         run=run,
         show=_show,

@@ -35,7 +35,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     repository_maps: agent.RepositoryMapSettings = agent.RepositoryMapSettings()
     sessions: agent.SessionSettings = agent.SessionSettings()
     todo: agent.TodoSettings = agent.TodoSettings()
-    task: agent.TaskSettings = agent.TaskSettings()
+    task: single.TaskSettings = single.TaskSettings()
     undo: agent.UndoSettings = agent.UndoSettings()
     compaction: agent.CompactionSettings = agent.CompactionSettings()
     branch_summary: agent.BranchSummarySettings = agent.BranchSummarySettings()

@@ -165,6 +165,55 @@ class WebSettings(SettingsGroup, frozen=True, kw_only=True):
     ] = ()
 
 
+class TaskSettings(SettingsGroup, frozen=True, kw_only=True):
+    """Helper agents, and the limits of each."""
+
+    enabled: Annotated[
+        bool,
+        Meta(
+            title="Helper agents",
+            description="Give the model the tool `task`, with which it starts helper agents.",
+        ),
+    ] = True
+    width: Annotated[
+        int,
+        Meta(
+            ge=1,
+            le=16,
+            title="Helpers at once",
+            description="How many helpers work at the same time; others wait.",
+        ),
+    ] = 4
+    max_per_prompt: Annotated[
+        int,
+        Meta(
+            ge=1,
+            title="Helpers per prompt",
+            description="How many helpers may be started for one prompt of yours.",
+        ),
+    ] = 16
+    max_tokens: Annotated[
+        int,
+        Meta(ge=1, title="Helper tokens", description="Tokens that a helper may send and receive."),
+    ] = 400_000
+    max_cost: Annotated[
+        float,
+        Meta(
+            ge=0,
+            title="Helper cost ($)",
+            description="US dollars that a helper may cost, where prices are known; `0`: no limit.",
+        ),
+    ] = 0.0
+    max_turns: Annotated[
+        int,
+        Meta(ge=1, title="Helper turns", description="Requests that a helper may make."),
+    ] = 60
+    max_minutes: Annotated[
+        float,
+        Meta(gt=0, title="Helper minutes", description="Minutes that a helper may work."),
+    ] = 30.0
+
+
 class DiagnosticSettings(SettingsGroup, frozen=True, kw_only=True):
     """Linters and type checkers for files that the agent changed."""
 

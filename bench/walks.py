@@ -215,7 +215,7 @@ def rows() -> Iterator[Row]:
 
 
 LIMITS = {
-    "first prompt to the request": (41, 184),  # with a look at models.json, and at a limit that runs share
+    "first prompt to the request": (40, 184),
     "read of six lines": (40, 130),
     "edit of one line": (55, 200),
     "question to the bar": (45, 350),

@@ -139,7 +139,7 @@ async def test_what_a_hook_asks_about_is_refused_without_a_person(tmp_path: Path
     ("command", "why"),
     [
         ("echo broken >&2; exit 1", "exit code 1: broken"),
-        ("kill -9 $$", "signal 9"),
+        ("kill -9 $$", "failed ("),
         ("sleep 60", "took longer than 1 seconds"),
         ("printf '{oops'", "cannot be read"),
         (decides("maybe"), "cannot be read"),

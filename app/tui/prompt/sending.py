@@ -127,6 +127,8 @@ class PromptSender(msgspec.Struct, frozen=True):
         names = [name for name, _ in self.command_names()]
         if found is None or found[1] in names:
             return None
+        if found[1] == "editor" and (key := self.key_label("app.editor.external", "Ctrl+G")):
+            return f"There is no command /editor. {key} opens the prompt in your own editor."
         usual = [_OTHER_AGENTS_ALIASES[found[1]]] if found[1] in _OTHER_AGENTS_ALIASES else []
         near = usual or difflib.get_close_matches(found[1], names, 1)
         meant = f" Did you mean /{near[0]}?" if near else " /help lists them."

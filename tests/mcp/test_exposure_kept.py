@@ -68,7 +68,7 @@ async def test_a_session_that_is_resumed_has_the_same_list_of_tools(desk: Desk):
     assert desk.assembled is not None
     desk.assembled.effective_settings.set("mcp.directTokens", 1)
     await desk.say(say("again"))
-    assert len(declared(session)) == 11
+    assert len(declared(session)) == 12
     assert head_of(session) == head
     assert kept_in(path) == [{"auto": "direct", "servers": ["docs"]}], "said once"
     await desk.close()

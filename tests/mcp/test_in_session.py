@@ -136,7 +136,7 @@ async def test_the_window_of_fifty_tools_is_a_few_hundred_tokens(desk: Desk):
     await desk.known()
     session = desk.open()
     await desk.say(say("hello"))
-    assert sum(len(view.tools) for view in session.mcp.servers()) == 55
+    assert sum(len(view.tools) for view in session.mcp.servers()) == 60
     own = [tool for tool in session.tools.active().values() if tool.name.startswith("mcp_")]
     assert sorted(tool.name for tool in own) == ["mcp_call", "mcp_resource", "mcp_search"]
     told = [json.dumps([tool.name, tool.description, tool.schema]) for tool in own]
@@ -157,7 +157,7 @@ async def test_what_each_server_takes_of_the_window_is_reported(desk: Desk):
     session = desk.open()
     await desk.say(say("hello"))
     parts = {part.title: part for part in context_breakdown(session).parts if part.group == "tools"}
-    assert parts["tools of MCP server docs"].count == 11
+    assert parts["tools of MCP server docs"].count == 12
     assert parts["MCP server list"].tokens > 0
     assert session.mcp.server("docs").tokens > 0 and session.mcp.server("more").tokens == 0
 
@@ -437,7 +437,7 @@ async def test_an_extension_brings_a_server_and_hears_of_it(desk: Desk):
     pid = session.mcp.server("brought").process
     await session.prompt("/servers")
     notes = [event.text for event in desk.events if isinstance(event, Notice)]
-    assert "brought:11" in notes
+    assert "brought:12" in notes
     await extended.reload()
     assert session.mcp.server("brought").process == pid, "a reload keeps what did not change"
     assert await desk.result("mcp_call", server="brought", tool="echo", arguments={"text": "x"}) == "x"

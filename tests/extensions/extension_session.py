@@ -24,7 +24,7 @@ class ExtensionSession:
     def __init__(self, folder: Path, *responses: Any) -> None:
         self.asked: list[Context] = []
         self.sections: dict[str, str] = {}
-        self.extensions = Extensions(limits=lambda: HookLimits(answer=1, slow_answer=1, block=0.5))
+        self.extensions = Extensions(limits=lambda: HookLimits(answer=20, slow_answer=20, block=0.5))
         self.hooks = ExtensionHooks(self.extensions)
         self.harness = ScriptedSession(
             folder,

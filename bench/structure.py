@@ -82,7 +82,7 @@ async def count_broken_rewrites(folder: Path) -> tuple[int, int, int]:
         result = await tool.run(arguments, ToolContext(call_id="bench", cwd=folder, workspace=workspace))
         for action in workspace.pending.waiting:
             broken += sum(not compiles(file.data or b"") for file in action.files)
-            places += int(action.label.split()[2])
+            places += int(action.label.split()[2].replace(",", ""))
         left_out += result.text.count("Left out, as it would have")
         more = re.search(r"… and (\d+) more files left out", result.text)
         left_out += int(more[1]) if more else 0

@@ -117,6 +117,8 @@ def _answer(part: CallPart, tool: str, policy: PermissionPolicy, place: CommandP
 def _by_mode(part: CallPart, policy: PermissionPolicy) -> tuple[CallOutcome, str]:
     outcome = _OUTCOMES[policy.mode][part.risk]
     if policy.mode == "auto-edit" and part.risk == "contained" and part.needs_sandbox:
+        if part.kind == "tool":  # it runs in bayou or its server, outside the sandbox
+            return "ask", "mode auto-edit"
         if part.network:
             hosts = [host.rpartition(":")[0].strip("[]") for host in part.hosts]
             # A tool connects to its host from outside the sandbox.

@@ -161,7 +161,7 @@ def _host_part(host: str) -> CallPart:
     return CallPart(
         text=host,
         risk="contained",
-        why="connects to an MCP server",
+        why="connects to this host",
         words=(),
         hosts=(host,),
         network=True,

@@ -109,7 +109,7 @@ async def test_a_tool_that_declares_its_path_reads_what_is_no_secret(tmp_path: P
     assert await told(tmp_path, stat_tool(effects=declared), "a.txt", "read-only", "plain\n") == "plain\n"
 
 
-@pytest.mark.parametrize("mode", ["read-only", "ask"])
+@pytest.mark.parametrize("mode", ["read-only", "ask", "auto-edit"])
 async def test_a_tool_that_declares_nothing_may_do_anything(tmp_path: Path, mode: str) -> None:
     said = await told(tmp_path, stat_tool(), "a.txt", mode, "plain\n")
     assert "a tool that may do anything" in said and "plain" not in said

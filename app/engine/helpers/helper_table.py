@@ -242,21 +242,20 @@ class HelperTable:
         await session.close()
 
     def _heard(self, helper: HelperRun, event: Event) -> None:
-        match event:
-            case ToolExecutionStart():
-                helper.current = event.tool_name
-                helper.note(f"{event.tool_name} {_subject(event.args)}")
-            case ToolExecutionEnd():
-                helper.current = ""
-            case MessageEnd(message=AssistantMessage() as message):
-                self._count(helper, None, message)
-                if message.text.strip() and message.tool_calls:
-                    helper.note(message.text.strip())
-            case QuestionAsked() if event.answer is not None:
-                self._event_bus.publish_now(_named_question(helper, event))
-                return
-            case _:
-                return
+        if isinstance(event, QuestionAsked) and event.answer is not None:
+            self._event_bus.publish_now(_named_question(helper, event))
+            return
+        if isinstance(event, ToolExecutionStart):
+            helper.current = event.tool_name
+            helper.note(f"{event.tool_name} {_subject(event.args)}")
+        elif isinstance(event, ToolExecutionEnd):
+            helper.current = ""
+        elif isinstance(event, MessageEnd) and isinstance(event.message, AssistantMessage):
+            self._count(helper, None, event.message)
+            if event.message.text.strip() and event.message.tool_calls:
+                helper.note(event.message.text.strip())
+        else:
+            return
         helper.on_change(helper)
 
     def _count(self, helper: HelperRun, model: Model | None, message: AssistantMessage | None = None) -> None:

@@ -102,6 +102,7 @@ class HookFile(msgspec.Struct, frozen=True, kw_only=True):
     problems: tuple[str, ...] = ()
     is_switched_off: bool = False
     """Whether the file says `disableAllHooks`."""
+    is_unreadable: bool = False
 
 
 class FoundHooks(msgspec.Struct, frozen=True, kw_only=True):
@@ -136,9 +137,14 @@ def find_hooks(paths: Paths, *, is_trusted: bool) -> FoundHooks:
     if any(file.is_switched_off for file in project):
         project = []
     files = [*own, *project]
+    settings = (
+        paths.settings_file,
+        paths.project_settings_file,
+    )  # the settings say when these are unreadable
+    reported = [file for file in files if not (file.is_unreadable and file.path in settings)]
     return FoundHooks(
         hooks=tuple(hook for file in files for hook in file.hooks),
-        problems=tuple(f"{file.path}: {problem}" for file in files for problem in file.problems),
+        problems=tuple(f"{file.path}: {problem}" for file in reported for problem in file.problems),
     )
 
 
@@ -150,13 +156,14 @@ def read_hook_file(path: Path, *, is_project: bool = False, symlink_escape: str 
         text = read_text(path)
         data = parse_json_with_comments(text) if text is not None and text.strip() else {}
     except FileError as problem:
-        return HookFile(path=path, problems=(f"{problem.what}. None of its hooks run.",))
+        return HookFile(path=path, problems=(f"{problem.what}. None of its hooks run.",), is_unreadable=True)
     except JsonSyntaxError as problem:
         words = f"line {problem.line}: {problem.message}. None of its hooks run."
-        return HookFile(path=path, problems=(words,))
+        return HookFile(path=path, problems=(words,), is_unreadable=True)
     table = data.get(HOOKS_KEY, {}) if isinstance(data, dict) else None
     if not isinstance(table, dict):
-        return HookFile(path=path, problems=(f'`{HOOKS_KEY}` must be an object: {{ "EVENT": [ … ] }}.',))
+        words = f'`{HOOKS_KEY}` must be an object: {{ "EVENT": [ … ] }}.'
+        return HookFile(path=path, problems=(words,), is_unreadable=table is None)
     reader = _HookReader(path, is_project=is_project)
     hooks = tuple(reader.hooks(table))
     is_off = isinstance(data, dict) and data.get(HOOKS_OFF_KEY) is True

@@ -87,6 +87,7 @@ def _session(project: Path) -> list[dict[str, object]]:
 COMMANDS: dict[str, list[list[str]]] = {
     "acp": [[ODD]],
     "auth": [["check", "--provider", ODD], ["check", "--model", ODD], ["logout", ODD], [ODD], ["check", f"--{ODD}"]],
+    "batch": [[f"{ODD}.jsonl", "--out", "out"], ["report", ODD], [ODD], [f"--{ODD}"]],
     "completions": [["models"], ["bash"], [ODD]],
     "doctor": [[], ["--json"], [ODD]],
     "export": [["0199aaaa", f"{ODD}.html"], [ODD], ["0199aaaa", f"{ODD}/no/x.md"], [f"--{ODD}"]],

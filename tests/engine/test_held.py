@@ -142,7 +142,7 @@ class _Overtaken(Toolbox):
     """Whose tools change while a thread is about to keep what it worked out of them."""
 
     def __setattr__(self, name: str, value: object) -> None:
-        if name == "_told" and value is not None and "late" not in {tool.name for tool in self.all()}:
+        if name == "_snapshot" and value is not None and "late" not in {tool.name for tool in self.all()}:
             self.register(echo("late"), owner="test")
         super().__setattr__(name, value)
 

@@ -69,8 +69,11 @@ def at_once(entries: list[Entry]) -> list[Block]:
 
 @pytest.mark.parametrize("seed", range(8))
 async def test_what_comes_later_is_what_would_have_been_there(seed: int, monkeypatch: pytest.MonkeyPatch):
-    for name, value in {"AT_ONCE": 30, "FIRST": 12, "SLICE": 7, "_PAUSE": 0, "_BEGINS_AFTER": 0}.items():
-        monkeypatch.setattr(earlier, name, value)
+    monkeypatch.setattr(earlier, "MAX_ENTRIES_AT_ONCE", 30)
+    monkeypatch.setattr(earlier, "FIRST_ENTRIES", 12)
+    monkeypatch.setattr(earlier, "ENTRIES_PER_SLICE", 7)
+    monkeypatch.setattr(earlier, "_SLICE_PAUSE_SECONDS", 0)
+    monkeypatch.setattr(earlier, "_BEGINS_AFTER", 0)
     entries = conversation(60, seed)
     drawn = renderers()
     page = Page()

@@ -122,7 +122,8 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_d
 
 
 class ManifestStore:
-    """The manifests on disk. An unreadable file counts as unknown."""
+    """What is known of MCP servers (their tools, prompts and resources), stored on disk. An unreadable file counts as
+    unknown."""
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder

@@ -118,7 +118,7 @@ class RollingOutput:
             self._add_masked(self._masked.take(chunk))
 
     def _add_masked(self, chunk: bytes) -> None:
-        """Adds masked output."""
+        """Adds output that is masked already."""
         if not chunk:
             return
         self._count(chunk)

@@ -89,7 +89,9 @@ OWN: Mapping[str, OwnCommand] = {
         description="Summarise the older part of the conversation", run=_compact, hint="what to keep"
     ),
     "model": OwnCommand(description="Show or switch the model", run=_model, hint="provider/model"),
-    "thinking": OwnCommand(description="Show or set how hard the model thinks", run=_thinking, hint="level"),
+    "thinking": OwnCommand(
+        description="Show or set how hard the model thinks", run=_thinking, hint="thinking level"
+    ),
     "name": OwnCommand(description="Show or set the session's name", run=_name, hint="name"),
     "session": OwnCommand(description="File, counts, context and cost", run=_session),
     "export": OwnCommand(

@@ -24,7 +24,9 @@ class EndingWork(msgspec.Struct, frozen=True):
         is_working = self.session.is_running
         if not jobs and not is_working:
             return True
-        keep = ListRow(id=_KEEP, title="Keep the jobs running", detail="pins them; /jobs lists them")
+        keep = ListRow(
+            id=_KEEP, title="Keep the jobs running", detail="they go on after you leave; /jobs lists them"
+        )
         end = ListRow(id="end", title="Go on and end them" if jobs else "Go on and stop the answer")
         chosen = await self._choose("Leave this session?", [*([keep] if jobs else []), end])
         if chosen == _KEEP:

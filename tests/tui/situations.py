@@ -395,8 +395,8 @@ def has_browser(folder: Path) -> Mapping[str, str]:
 
 
 def signs_in(stage: Stage) -> None:
-    typed("/login anthropic\r", until="Connect Anthropic")(stage)
-    stage.shown.press("1")
+    typed("/login anthropic\r", until="leave it empty")(stage)
+    stage.shown.press("\r")
     stage.shown.until((stage.folder.parent / "browser.opened").exists)
     stage.shown.until("Sign in there.")
 

@@ -313,7 +313,7 @@ FAULTS_OF_KEYS = {
         "from widgets.terminal.input_splitter import InputSplitter as I; I.feed = lambda self, text: 1 / 0"
     ),
     "in a key": "from app.tui.app import BayouApp as A; A.action_act = lambda self, name: 1 / 0",
-    "in leaving": "from app.tui import run; run.say_goodbye = lambda assembled: 1 / 0",
+    "in leaving": "from app.tui import run; run.print_closing_message = lambda assembled: 1 / 0",
 }
 
 

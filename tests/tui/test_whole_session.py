@@ -83,8 +83,9 @@ def same(name: str, shown: str) -> None:
 
 
 def _without_count(screen: str) -> str:
-    """The tokens of the prompt depend on how long the folder's name is, and the room beside them on their figure."""
-    return re.sub(r"↑[\d.]+k.*", lambda found: re.sub(r"^↑[\d.]+k| {2,}", "  ", found[0]), screen)
+    """The tokens of the prompt and their share of the window depend on how long the folder's name is, and the room
+    beside them on their figure."""
+    return re.sub(r"↑[\d.]+k.*", lambda found: re.sub(r"^↑[\d.]+k|\d+ %| {2,}", "  ", found[0]), screen)
 
 
 @pytest.fixture

@@ -26,7 +26,9 @@ def node(tmp_path: Path, outside: dict[str, str]) -> Path:
     folder.mkdir()
     (folder / "package.json").write_text("{}")
     install = ["npm", "install", "--no-audit", "--no-fund", "--silent", *PACKAGES]
-    subprocess.run(install, cwd=folder, env=outside, check=True)
+    done = subprocess.run(install, cwd=folder, env=outside, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        pytest.skip(f"the packages cannot be installed: {done.stderr.strip()[-200:]}")
     return folder
 
 

@@ -261,8 +261,11 @@ def test_uv_runs_the_wheel_where_a_project_has_the_same_names(
     hostile: Path, wheel: Path, outside: dict[str, str]
 ):
     env = {name: value for name, value in outside.items() if name != "VIRTUAL_ENV"} | {"PYTHONPATH": "."}
-    out = run(UV, "tool", "run", "--from", wheel, "bayou", "--version", cwd=hostile, env=env)
-    assert out == f"bayou {VERSION}\n"
+    words = [UV, "--system-certs", "tool", "run", "--from", wheel, "bayou", "--version"]
+    done = subprocess.run(words, cwd=hostile, env=env, capture_output=True, text=True, check=False)
+    if "Failed to fetch" in done.stderr:
+        pytest.skip(f"uv does not reach the package index: {done.stderr.strip()[:200]}")
+    assert done.stdout == f"bayou {VERSION}\n", done.stderr
 
 
 def os_env() -> dict[str, str]:

@@ -9,6 +9,7 @@ import msgspec
 from app.batch.tasks import BatchError, Run
 from app.resources.text_files import write_text
 from bayou.batch import BatchResult, Outcome
+from tools.files.replacing import write_all
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock
@@ -169,9 +170,7 @@ def _open_for_lines(file: Path) -> int:
 def _append_line(descriptor: int, line: bytes) -> None:
     before = os.fstat(descriptor).st_size
     try:
-        written = 0
-        while written < len(line):
-            written += os.write(descriptor, line[written:])
+        write_all(descriptor, line)
         os.fsync(descriptor)
     except OSError:
         os.ftruncate(descriptor, before)

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from app.resources.context_imports import FILE_MENTION
 from tools.files.presence import is_dir
 from tools.patterns import late
 
@@ -16,7 +17,6 @@ COMMANDS_FOLDER = Path(".claude") / "commands"
 MAX_COMMAND_FILES = 500
 _MAX_DEPTH = 4
 _SHELL_PART = late(r"!`([^`\n]+)`")
-_MENTION = late(r"(?<![\w`@./])@((?:~/|/|\.{1,2}/)?[\w\-.][\w\-./]*)")
 _ENTRY = late(r"[\w*.\-]+(?:\([^)]*\))?")
 _PLAIN_COMMAND = late(r"[^;&|<>$`\n()]*\Z")
 
@@ -87,7 +87,7 @@ def shell_parts(body: str) -> tuple[str, ...]:
 
 def mentioned_files(text: str) -> tuple[str, ...]:
     """Returns the words after an `@`, which may be files, each once."""
-    return tuple(dict.fromkeys(name.rstrip(".") for name in _MENTION.findall(text) if name.rstrip(".")))
+    return tuple(dict.fromkeys(name.rstrip(".") for name in FILE_MENTION.findall(text) if name.rstrip(".")))
 
 
 def command_files(folder: Path) -> tuple[tuple[str, Path], ...]:

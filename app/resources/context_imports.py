@@ -18,7 +18,8 @@ MAX_IMPORT_DEPTH = 5
 MAX_IMPORTED_FILES = 50
 MAX_IMPORTED_CHARS = 200_000
 """Limit of all texts that one context file imports."""
-_IMPORT = late(r"(?<![\w`@./])@((?:~/|/|\.{1,2}/)?[\w\-.][\w\-./]*)")
+FILE_MENTION = late(r"(?<![\w`@./])@((?:~/|/|\.{1,2}/)?[\w\-.][\w\-./]*)")
+"""A word with an `@` before it that may be a file, as in context files and commands."""
 _FENCE = late(r"\s*(```|~~~)")
 _CODE_SPAN = late(r"(`+)[^`].*?\1")
 _HOME_FOLDERS = (".claude", ".agents")
@@ -77,7 +78,7 @@ def import_names(text: str) -> Iterator[str]:
         if _FENCE.match(line):
             is_code = not is_code
         elif not is_code and "@" in line:
-            yield from (name.rstrip(".") for name in _IMPORT.findall(_CODE_SPAN.sub(" ", line)))
+            yield from (name.rstrip(".") for name in FILE_MENTION.findall(_CODE_SPAN.sub(" ", line)))
 
 
 class _ImportReader:

@@ -49,7 +49,7 @@ def quantiles_of(values: Sequence[float]) -> Quantiles:
 
 def sign_test(better: int, worse: int) -> float:
     """Returns the probability of a difference at least this large if neither group were better: the exact two-sided
-    sign test. With one run of each task this is McNemar's exact test.
+    sign test.
 
     With one run of each task this is McNemar's exact test."""
     count = better + worse

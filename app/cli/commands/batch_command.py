@@ -1,4 +1,4 @@
-"""Implements `bayou batch`: many tasks, each with a bayou of its own in a folder of its own."""
+"""Implements `bayou batch`: many tasks, each in a separate bayou process and folder."""
 
 import asyncio
 import os
@@ -28,7 +28,7 @@ _USAGE = """\
 bayou batch TASKS --out DIR [options] [-- OPTIONS OF EACH RUN]
 bayou batch report DIR [DIR…] [--html FILE] [--csv FILE] [--json-report]
 
-Runs the tasks of a file (.jsonl, .yaml, .csv), each with a bayou of its own in a folder of its own, and appends
+Runs the tasks of a file (.jsonl, .yaml, .csv), each in a separate bayou process and folder, and appends
 results to DIR/results.jsonl. The same command continues after an interruption.
 
   --out DIR            folder of the batch: results, patches, sessions

@@ -25,6 +25,7 @@ HookEvent = Literal[
     "PostToolUse",
     "UserPromptSubmit",
     "Stop",
+    "SubagentStop",
     "SessionStart",
     "SessionEnd",
     "PreCompact",

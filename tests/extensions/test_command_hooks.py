@@ -1,5 +1,6 @@
 """Hooks of settings files in a real session over a scripted model: real programs block, ask, change and add."""
 
+import contextlib
 import json
 import os
 import shlex
@@ -9,12 +10,15 @@ from typing import Any
 
 import pytest
 
+from app.engine.context.summariser import SummaryCancelled
 from app.engine.core.prompt_intake import RequestRefused
 from app.extensions.command_hooks.extension import MAX_STOP_CONTINUATIONS, extension
-from app.providers.scripted import call, say
+from app.providers.model_stream import Context
+from app.providers.scripted import ScriptedAnswer, call, say
 from app.values.content import text_of
 from app.values.events import Notice
-from app.values.messages import CustomMessage, ToolResultMessage
+from app.values.messages import CompactionSummaryMessage, CustomMessage, ToolResultMessage, UserMessage
+from tests.compaction.project_session import ProjectSession
 from tests.extensions.extension_session import ExtensionSession
 
 
@@ -213,3 +217,68 @@ async def test_stop_hooks_send_the_agent_on_but_not_for_ever(tmp_path: Path) -> 
 async def test_a_session_without_hooks_registers_none(tmp_path: Path) -> None:
     session = await HookedSession(tmp_path, say("ok")).begin()
     assert session.extensions.hooked.waiting.keys() == {"session_start"}
+
+
+@pytest.mark.parametrize("is_blocked", [True, False])
+async def test_a_hook_before_a_compaction_may_cancel_it(tmp_path: Path, is_blocked: bool) -> None:
+    session = HookedSession(tmp_path, say("word " * 20_000), say("ok"), say("a summary"))
+    script = f"cat > seen.json; echo 'not now' >&2; exit {2 if is_blocked else 0}"
+    await session.with_hooks("PreCompact", script, matcher="manual")
+    await session.prompt("go")
+    await session.prompt("go on")
+    with contextlib.suppress(SummaryCancelled):
+        await session.harness.session.compaction.run("keep names")
+    seen = json.loads((tmp_path / "seen.json").read_text())
+    assert (seen["trigger"], seen["custom_instructions"]) == ("manual", "keep names")
+    summaries = [one for one in session.harness.session.messages if isinstance(one, CompactionSummaryMessage)]
+    assert bool(summaries) is not is_blocked
+    assert any("A hook blocked the compaction: not now" in text for text in session.notices) is is_blocked
+
+
+async def test_the_end_of_a_session_is_told_with_its_reason(tmp_path: Path) -> None:
+    session = HookedSession(tmp_path, say("ok"))
+    await session.with_hooks("SessionEnd", "cat > seen.json", matcher="prompt_input_exit")
+    await session.prompt("go")
+    await session.harness.session.announce_end()
+    seen = json.loads((tmp_path / "seen.json").read_text())
+    assert (seen["hook_event_name"], seen["reason"]) == ("SessionEnd", "prompt_input_exit")
+
+
+@pytest.mark.parametrize("event", ["PreToolUse", "PostToolUse", "Stop"])
+async def test_continue_false_ends_the_run(tmp_path: Path, event: str) -> None:
+    answer = json.dumps({"continue": False, "stopReason": "budget used up", "decision": "block"})
+    session = HookedSession(tmp_path, writes("a.txt"), say("not reached by hooks of calls"), say("never"))
+    await session.with_hooks(event, f"printf %s {shlex.quote(answer)}")
+    await session.prompt("go")
+    assert len(session.asked) == (2 if event == "Stop" else 1)
+    assert (tmp_path / "a.txt").exists() is (event != "PreToolUse")
+
+
+async def test_continue_false_refuses_a_prompt(tmp_path: Path) -> None:
+    session = HookedSession(tmp_path, say("ok"))
+    await session.with_hooks("UserPromptSubmit", 'echo \'{"continue": false, "stopReason": "closed"}\'')
+    with pytest.raises(RequestRefused, match="closed"):
+        await session.prompt("go")
+
+
+async def test_a_hook_sends_a_helper_on_and_reads_its_kind(tmp_path: Path) -> None:
+    def answer(context: Context, count: int) -> ScriptedAnswer:
+        if "You are the helper" in context.system_prompt:
+            told = [text_of(one.content) for one in context.messages if isinstance(one, UserMessage)]
+            return say(f"answer {len(told)}: {told[-1]}")
+        has_result = any(isinstance(one, ToolResultMessage) for one in context.messages)
+        return say("ok") if has_result else call("task", prompt="look", agent="scout")
+
+    scene = ProjectSession(tmp_path, [answer] * 10)
+    command = "cat >> seen; echo >> seen; [ $(wc -l < seen) -gt 1 ] || { echo 'name the lines' >&2; exit 2; }"
+    hook = {"matcher": "scout", "hooks": [{"type": "command", "command": command}]}
+    write_hooks({"SubagentStop": [hook]})
+    await scene.open()
+    await scene.prompt("go")
+    seen = [json.loads(line) for line in (scene.project / "seen").read_text().splitlines()]
+    [result] = [text_of(one.content) for one in scene.session.messages if isinstance(one, ToolResultMessage)]
+    await scene.session.close()
+    assert result.startswith("answer 2: A SubagentStop hook says: you are not done: name the lines")
+    assert [one["stop_hook_active"] for one in seen] == [False, True]
+    assert {one["agent_type"] for one in seen} == {"scout"}
+    assert seen[0]["last_assistant_message"] == "answer 1: look"

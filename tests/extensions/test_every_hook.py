@@ -112,6 +112,9 @@ async def test_everything_is_reported(tmp_path: Path, mode: str) -> None:
         say(LONG),
         call("edit", path="a.txt", edits=[{"oldText": "hello", "newText": "bye"}]),
         say("done"),
+        call("task", prompt="look"),
+        say("the helper has looked"),
+        say("seen"),
         call("bash", command="true", background=True),
         say("again"),
         say("the job is done"),
@@ -126,6 +129,7 @@ async def test_everything_is_reported(tmp_path: Path, mode: str) -> None:
         await stage.prompt("/loud")
         await stage.prompt("read it")
         await stage.prompt("change it")
+        await stage.prompt("let it look")
         await stage.prompt("once more")
         await session.jobs.wait(session.jobs.all()[0].id)
         await session.wait_until_idle()

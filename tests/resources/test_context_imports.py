@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from app.resources.context_files import find_context_files, nested_context_files
@@ -28,7 +29,18 @@ def test_imports_of_a_project_wait_for_trust_and_are_named_in_the_question(paths
     question = trust_question_for(paths)
     assert [item.line for item in question.items] == ["prompt AGENTS.md imports style.md"]
     style.write_text("Use blanks.")
-    assert trust_question_for(paths).fingerprint == question.fingerprint
+    assert trust_question_for(paths).fingerprint != question.fingerprint
+
+
+def test_an_import_of_a_context_file_may_change_as_that_file_may(paths: Paths, put):
+    (paths.cwd / ".git").mkdir()
+    top = put(paths.cwd / "AGENTS.md", "Use tabs.")
+    below = msgspec.structs.replace(paths, cwd=paths.cwd / "web")
+    put(below.cwd / "CLAUDE.md", "@../AGENTS.md")
+    question = trust_question_for(below)
+    assert len(question.items) == 1
+    top.write_text("Use blanks.")
+    assert trust_question_for(below).fingerprint == question.fingerprint
 
 
 def test_circular_imports_are_read_once(paths: Paths, put):

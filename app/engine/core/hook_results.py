@@ -1,6 +1,7 @@
-"""What hooks receive and return: for compactions, for navigation in the tree, for shell commands."""
+"""What hooks receive and return: for compactions, helpers, navigation in the tree, and shell commands."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
@@ -9,7 +10,7 @@ from app.compaction.compaction_plan import apply_context_edits, message_of
 from app.undo.change_records import RestoreChoice
 from app.values.entries import Entry
 from app.values.events import CompactionResult
-from app.values.messages import Message
+from app.values.messages import AssistantMessage, Message
 from app.values.usage import Usage
 from tools.running.user_shell.user_commands import UserCommandResult
 
@@ -23,6 +24,16 @@ class CompactionOverride(msgspec.Struct, frozen=True, kw_only=True):
     result: CompactionResult | None = None
     instructions: str | None = None
     """Replaces the user's instructions."""
+
+
+class HelperAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """A helper's last answer, which hooks may not be content with."""
+
+    kind: str
+    call_id: str
+    session_file: Path | None
+    times_continued: int
+    message: AssistantMessage
 
 
 class NavigationOptions(msgspec.Struct, frozen=True, kw_only=True):

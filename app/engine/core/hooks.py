@@ -12,6 +12,7 @@ from app.compaction.compaction_plan import CompactionPlan
 from app.engine.core.hook_results import (
     CompactionOverride,
     CompactionReason,
+    HelperAnswer,
     NavigationOverride,
     NavigationRequest,
     RequestIds,
@@ -45,7 +46,7 @@ ORDER: Mapping[str, tuple[str, ...]] = {
         "after_tool",
         "after_turn",
     ),
-    "the end of a run": ("before_settle", "diagnose"),
+    "the end of a run": ("before_settle", "before_helper_settles", "diagnose"),
     "another session": ("may_fork", "may_leave"),
 }
 """The hooks in calling order. `compaction: check` is the compactor's own check, not a hook: it runs before
@@ -120,6 +121,10 @@ class Hooks(LoopHooks):
     async def before_settle(self, last: AssistantMessage | None) -> bool:
         """Is called when a run has nothing left to do and was not aborted; True asks for one more turn."""
         return False
+
+    async def before_helper_settles(self, helper: HelperAnswer) -> str | None:
+        """Is called when a helper has answered; a text sends it on with that as its prompt."""
+        return None
 
     async def diagnose(self, changed: Sequence[FileChangeTexts]) -> Sequence[CodeProblem]:
         """Returns new problems in files that the agent changed, in addition to those of linters."""

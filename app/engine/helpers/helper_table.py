@@ -9,6 +9,7 @@ from typing import Any, Protocol, cast
 import msgspec
 
 from app.engine.core.event_bus import EventBus, Listener
+from app.engine.core.hook_results import HelperAnswer
 from app.engine.core.request_budget import RequestBudget, RequestLimits
 from app.engine.core.session_core import SessionCore
 from app.engine.jobs.background_jobs import JobTable
@@ -217,11 +218,7 @@ class HelperTable:
         helper.model = session.model.key if session.model is not None else ""
         leave = session.subscribe(lambda event: self._heard(helper, event))
         try:
-            await session.prompt(prompt, expand=False)
-            await session.wait_until_idle()
-            async with asyncio.timeout(helper.budget.seconds_left):
-                while await session.jobs.wait_for_all():
-                    await session.wait_until_idle()
+            await self._prompts_until_content(helper, session, prompt)
         except TimeoutError:
             helper.budget.run_out()
         finally:
@@ -236,6 +233,29 @@ class HelperTable:
         helper.problem = _problem(helper, session.last_answer)
         helper.state = "stopped" if helper.problem else "done"
         helper.on_change(helper)
+
+    async def _prompts_until_content(self, helper: HelperRun, session: HelperSession, prompt: str) -> None:
+        """Prompts the helper, and again as long as hooks send it on."""
+        times_continued = 0
+        next_prompt: str | None = prompt
+        while next_prompt is not None:
+            await session.prompt(next_prompt, expand=False)
+            await session.wait_until_idle()
+            async with asyncio.timeout(helper.budget.seconds_left):
+                while await session.jobs.wait_for_all():
+                    await session.wait_until_idle()
+            last = session.last_answer
+            if last is None or last.stop_reason in ("aborted", "error"):
+                return
+            answer = HelperAnswer(
+                kind=helper.kind.name,
+                call_id=helper.call_id,
+                session_file=session.log.path,
+                times_continued=times_continued,
+                message=last,
+            )
+            next_prompt = await self._core.hooks.before_helper_settles(answer)
+            times_continued += 1
 
     async def _end(self, session: HelperSession) -> None:
         await session.abort()

@@ -75,6 +75,7 @@ class _SessionHooks:
             "input": needed(self.take_prompt, "UserPromptSubmit", "SessionStart"),
             "agent_before_settle": needed(self.before_stop, "Stop"),
             "agent_settled": needed(self.settle, "Stop"),
+            "helper_before_settle": needed(self.before_helper_stops, "SubagentStop"),
             "session_before_compact": needed(self.before_compaction, "PreCompact"),
             "session_compact": needed(self.after_compaction, "SessionStart"),
             "session_shutdown": needed(self.end_session, "SessionEnd"),
@@ -96,18 +97,30 @@ class _SessionHooks:
         self._last_message = answer.message
         return answer
 
-    async def before_tool(self, event: p.ToolCallPayload, context: Context) -> p.ToolCallAnswer | None:
+    async def _ask_about_call(
+        self,
+        name: HookEvent,
+        event: p.ToolCallPayload | p.ToolResultPayload,
+        context: Context,
+        **fields: Any,
+    ) -> tuple[HookAnswer, dict[str, Any]]:
+        """Asks the hooks for this tool; returns their answer and the arguments as they read them."""
         effects = await asyncio.to_thread(context.session.effects_of, event.tool_name, event.input)
         tool = foreign_tool(event.tool_name, effects)
         told = foreign_input(tool, event.input, effects)
         answer = await self.ask(
-            "PreToolUse",
+            name,
             (event.tool_name, *tool.names),
             context,
             tool_name=tool.names[0] if tool.names else event.tool_name,
             tool_input=told,
             tool_use_id=event.tool_call_id,
+            **fields,
         )
+        return answer, told
+
+    async def before_tool(self, event: p.ToolCallPayload, context: Context) -> p.ToolCallAnswer | None:
+        answer, told = await self._ask_about_call("PreToolUse", event, context)
         if answer.decision == "block":
             return p.ToolCallAnswer(
                 block=True, reason=f"Blocked by a hook: {answer.reason}", terminate=answer.stops
@@ -132,17 +145,8 @@ class _SessionHooks:
         return await context.ui.confirm(title, f"{answer.reason}\n\n{call[:1000]}".strip())
 
     async def after_tool(self, event: p.ToolResultPayload, context: Context) -> p.ToolResultAnswer | None:
-        effects = await asyncio.to_thread(context.session.effects_of, event.tool_name, event.input)
-        tool = foreign_tool(event.tool_name, effects)
-        answer = await self.ask(
-            "PostToolUse",
-            (event.tool_name, *tool.names),
-            context,
-            tool_name=tool.names[0] if tool.names else event.tool_name,
-            tool_input=foreign_input(tool, event.input, effects),
-            tool_response={"content": text_of(event.content), "isError": event.is_error},
-            tool_use_id=event.tool_call_id,
-        )
+        response = {"content": text_of(event.content), "isError": event.is_error}
+        answer, _told = await self._ask_about_call("PostToolUse", event, context, tool_response=response)
         self._ends_run = self._ends_run or answer.stops
         said = [answer.reason] if answer.decision == "block" else []
         said += [answer.context] if answer.context else []
@@ -184,13 +188,30 @@ class _SessionHooks:
         if answer.decision != "block" or answer.stops:
             return
         if self._continuations >= MAX_STOP_CONTINUATIONS:
-            context.ui.notify(
-                f"Stop hooks sent the agent on {MAX_STOP_CONTINUATIONS} times; it stops now all the same.",
-                "warning",
-            )
+            context.ui.notify(_stops_all_the_same("the agent"), "warning")
             return
         self._continuations += 1
         await self._tell_model(f"you are not done: {answer.reason}", "Stop", "follow_up")
+
+    async def before_helper_stops(
+        self, event: p.HelperBeforeSettle, context: Context
+    ) -> p.HelperBoundaryAnswer | None:
+        answer = await self.ask(
+            "SubagentStop",
+            (event.kind,),
+            context,
+            stop_hook_active=event.times_continued > 0,
+            agent_id=event.tool_call_id,
+            agent_type=event.kind,
+            agent_transcript_path=str(event.session_file or ""),
+            last_assistant_message=event.message.text,
+        )
+        if answer.decision != "block" or answer.stops:
+            return None
+        if event.times_continued >= MAX_STOP_CONTINUATIONS:
+            context.ui.notify(_stops_all_the_same(f"the helper {event.kind}"), "warning")
+            return None
+        return p.HelperBoundaryAnswer(prompt=f"A SubagentStop hook says: you are not done: {answer.reason}")
 
     def settle(self, event: Any, context: Context) -> None:
         self._continuations = 0
@@ -289,6 +310,10 @@ class _SessionHooks:
         run = self.runner.last_runs.get(hook)
         if run is not None:
             context.ui.notify(answer_text(hook, run))
+
+
+def _stops_all_the_same(who: str) -> str:
+    return f"Stop hooks sent {who} on {MAX_STOP_CONTINUATIONS} times; it stops now all the same."
 
 
 def extension(api: ExtensionApi) -> None:

@@ -33,7 +33,8 @@ class HookAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 class _EventOutput(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     hook_event_name: str = ""
-    permission_decision: Literal["allow", "deny", "ask"] | None = None
+    permission_decision: Literal["allow", "deny", "ask", "defer"] | None = None
+    """`defer` leaves the call to whoever asks later; here it asks the user."""
     permission_decision_reason: str | None = None
     updated_input: dict[str, Any] | None = None
     additional_context: str | None = None
@@ -78,7 +79,7 @@ def _from_output(output: _Output) -> HookAnswer:
     more = output.hook_specific_output or _EventOutput()
     said = more.permission_decision or output.decision
     decision: Literal["pass", "ask", "block"] = (
-        "block" if said in ("deny", "block") else "ask" if said == "ask" else "pass"
+        "block" if said in ("deny", "block") else "ask" if said in ("ask", "defer") else "pass"
     )
     reason = more.permission_decision_reason or output.reason or ""
     if not output.continue_:

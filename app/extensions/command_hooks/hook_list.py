@@ -24,6 +24,13 @@ _SAMPLES: Mapping[HookEvent, Mapping[str, Any]] = {
     },
     "UserPromptSubmit": {"prompt": "A prompt to try a hook with."},
     "Stop": {"stop_hook_active": False, "last_assistant_message": ""},
+    "SubagentStop": {
+        "stop_hook_active": False,
+        "agent_id": "try",
+        "agent_type": "general",
+        "agent_transcript_path": "",
+        "last_assistant_message": "",
+    },
     "SessionStart": {"source": "startup"},
     "SessionEnd": {"reason": "other"},
     "PreCompact": {"trigger": "manual", "custom_instructions": ""},

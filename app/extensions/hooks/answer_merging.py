@@ -91,6 +91,14 @@ def merge_boundary(
     )
 
 
+def merge_helper_boundary(
+    payload: Any, so_far: p.HelperBoundaryAnswer | None, answer: p.HelperBoundaryAnswer
+) -> p.HelperBoundaryAnswer:
+    """Sends the helper on with all texts together."""
+    texts = [one.prompt for one in (so_far, answer) if one is not None and one.prompt]
+    return p.HelperBoundaryAnswer(prompt="\n\n".join(texts) or None)
+
+
 def merge_problems(
     payload: p.Diagnose, so_far: p.DiagnoseAnswer | None, answer: p.DiagnoseAnswer
 ) -> p.DiagnoseAnswer:

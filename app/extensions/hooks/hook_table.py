@@ -189,6 +189,13 @@ HOOKS: dict[str, Hook] = {
             "Nothing is left to do; may add entries or go on.",
         ),
         _change(
+            "helper_before_settle",
+            p.HelperBeforeSettle,
+            p.HelperBoundaryAnswer,
+            fold.merge_helper_boundary,
+            "A helper has answered; may send it on, within its limits.",
+        ),
+        _change(
             "diagnose",
             p.Diagnose,
             p.DiagnoseAnswer,

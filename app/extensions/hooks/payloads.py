@@ -338,6 +338,26 @@ class BoundaryAnswer(Answer, frozen=True, kw_only=True):
     """False ends the run here, True asks for one more turn."""
 
 
+class HelperBeforeSettle(Payload, kw_only=True):
+    """A helper agent has answered and is about to end."""
+
+    kind: str
+    """The name of its kind."""
+    tool_call_id: str
+    """The call of `task` that started it."""
+    session_file: Path | None = None
+    times_continued: int
+    """How often it was sent on before."""
+    message: AssistantMessage
+
+
+class HelperBoundaryAnswer(Answer, frozen=True, kw_only=True):
+    """Sends a helper on."""
+
+    prompt: str | None = None
+    """What the helper is told; None lets it end."""
+
+
 class FileToDiagnose(msgspec.Struct, frozen=True, kw_only=True):
     """A file that the agent changed."""
 

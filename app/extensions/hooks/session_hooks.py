@@ -19,6 +19,7 @@ from app.engine.core.conversation import prompt_text
 from app.engine.core.hook_results import (
     CompactionOverride,
     CompactionReason,
+    HelperAnswer,
     NavigationOverride,
     NavigationRequest,
     RequestIds,
@@ -259,6 +260,19 @@ class ExtensionHooks(Hooks):
         is_error = last is not None and last.stop_reason == "error"
         payload = p.BeforeSettle(outcome="error" if is_error else "completed", message=last)
         return await self._boundary("agent_before_settle", payload) is True
+
+    async def before_helper_settles(self, helper: HelperAnswer) -> str | None:
+        if "helper_before_settle" not in self._waiting:
+            return None
+        payload = p.HelperBeforeSettle(
+            kind=helper.kind,
+            tool_call_id=helper.call_id,
+            session_file=helper.session_file,
+            times_continued=helper.times_continued,
+            message=helper.message,
+        )
+        answer: p.HelperBoundaryAnswer | None = await self._hooked.emit("helper_before_settle", payload)
+        return answer.prompt if answer is not None else None
 
     async def diagnose(self, changed: Sequence[FileChangeTexts]) -> Sequence[CodeProblem]:
         if "diagnose" not in self._waiting:

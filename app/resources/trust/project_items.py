@@ -276,9 +276,10 @@ class _ItemCollector:
             )
 
     def _imports(self) -> Iterator[ProjectItem]:
-        """Yields one item per import of a context file. Only its name counts: the text may change, as the context
-        files' own."""
-        for file in project_context_files(self._paths):
+        """Yields one item per import of a context file, with the text of the imported page. Of a context file, which
+        is read without trust, only the name counts."""
+        context_files = project_context_files(self._paths)
+        for file in context_files:
             try:
                 text = read_text(file) or ""
             except FileError:
@@ -290,8 +291,12 @@ class _ItemCollector:
             )
             for one in imported.files:
                 detail = f"imports {self._shown(one.path)}"
+                text = "" if one.path in context_files else one.text
                 yield ProjectItem(
-                    kind="prompt", path=self._shown(file), detail=detail, fingerprint=text_fingerprint(detail)
+                    kind="prompt",
+                    path=self._shown(file),
+                    detail=detail,
+                    fingerprint=text_fingerprint(f"{detail}\0{text}"),
                 )
 
     def _rules_of_others(self) -> Iterator[ProjectItem]:

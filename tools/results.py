@@ -181,6 +181,8 @@ class Card(_Value, frozen=True, kw_only=True):
     """The object of the action: a path and range, a command's first line."""
     summary: str = ""
     """The outcome in a few words: `120 of 3,400 lines`, `exit 1`, `+3 -1`."""
+    doubt: str = ""
+    """Why a success may be none, which the card's mark shows too."""
     blocks: tuple[Block, ...] = ()
     last_lines: tuple[str, ...] = ()
     """The last lines of what was computed or said, shown while the card is closed; empty where a result is no news, as

@@ -413,3 +413,91 @@ async def test_progress_comes_out_as_it_looks_in_the_end(hands: ToolCaller) -> N
 async def test_lines_that_were_written_over_are_not_counted_as_hidden(hands: ToolCaller) -> None:
     command = r"printf 'x\n'; for n in $(seq 3000); do printf '\033[1A\033[2Kat %d\n' $n; done"
     assert await hands.text("bash", command=command) == "at 3000"
+
+
+@pytest.mark.parametrize("is_persistent", [False, True], ids=["a shell each", "one shell"])
+@pytest.mark.parametrize(
+    ("command", "part"),
+    [
+        ("no-such-tests 2>&1 | tail -20", "`no-such-tests` failed with 127"),
+        ("cd a && (exit 3) | cat", "part 1 of 2 of the pipeline failed with 3"),
+        (
+            "echo a | cat\nX=1 sh -c 'exit 4' x y 2>&1 |\n  cat | tail -1  # the end",
+            "`sh -c 'exit 4'` failed with 4",
+        ),
+        ("set -e; sh -c 'exit 2' '|' | cat", "`sh -c 'exit 2'` failed with 2"),
+        ("set -x; sh -c 'exit 2' | cat", "`sh -c 'exit 2'` failed with 2"),
+        ("yes | head -1", ""),
+        ("echo b | grep a | cat", ""),
+        ("git diff --no-index --exit-code a.txt b.txt | cat", ""),
+        ("grep x missing | cat", "`grep x missing` failed with 2"),
+        ("false | true; echo after", ""),
+        ("trap 'echo bye' EXIT; true", ""),
+        ("true || false", ""),
+    ],
+)
+async def test_a_pipeline_whose_earlier_part_failed_says_so(
+    hands: ToolCaller, workspace: Workspace, project: Path, command: str, part: str, is_persistent: bool
+) -> None:
+    (project / "a").mkdir()
+    (project / "a.txt").write_text("a")
+    (project / "b.txt").write_text("b")
+    workspace.shell = lambda: ShellSettings(path="/bin/bash", is_persistent=is_persistent)
+    result = await hands("bash", command=command)
+    assert not result.is_error
+    noted = f"exit 0, but {part}" if part else None
+    assert result.details is not None and result.details.get("failedPart") == noted
+    assert ("[exit 0, but" in result.text) is bool(part)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "false | true; exit 3",
+        "set -e; false | true; false; echo never",
+        "cat <<E | tr a-z A-Z\nhello\nE",
+        "cat <<E | cat\nwithout an end",
+        "echo 'a | b",
+        "echo | | cat",
+        "set -o pipefail; false | true",
+        "sleep 0 | cat & wait; echo done",
+        "trap 'echo mine' EXIT; false | true",
+        "echo a | cat; exec echo b",
+        "set -x; echo a | cat",
+        "env | grep ^BASH_ENV",
+        "printf x | sh -c 'bash -c \"echo \\$BASH_ENV; cat\"'",
+        "echo a | cat; echo $LINENO $_ ${PIPESTATUS[@]} $BASH_EXECUTION_STRING",
+        "echo a | cat; kill -TERM $$",
+    ],
+)
+async def test_the_report_of_a_pipeline_changes_nothing(
+    hands: ToolCaller, project: Path, command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SHELL", "/bin/bash")
+    monkeypatch.delenv("BASH_ENV", raising=False)
+    asked = await asyncio.create_subprocess_exec(
+        "/bin/bash", "-c", command, cwd=project, env={"PATH": os.environ["PATH"]},
+        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
+    )  # fmt: skip
+    said, _ = await asked.communicate()
+    result = await hands("bash", command=command)
+    assert result.structured_content["output"].rstrip("\n") == said.decode().rstrip("\n")
+    code = result.structured_content["exit_code"]
+    assert asked.returncode is not None
+    assert (
+        code % 256 == (128 - asked.returncode if asked.returncode < 0 else asked.returncode)
+        or code == asked.returncode
+    )
+
+
+async def test_a_start_file_of_the_person_is_read_all_the_same(
+    hands: ToolCaller, workspace: Workspace, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (project / "start").write_text("hello() { echo hello; }\n")
+    monkeypatch.setenv("BASH_ENV", str(project / "start"))
+    workspace.shell = lambda: ShellSettings(path="/bin/bash")
+    result = await hands(
+        "bash",
+        command="(hello; exit 2) | cat; bash -c hello | cat; (exit 2) | cat; echo $BASH_ENV | (cat; exit 0)",
+    )
+    assert result.text.startswith(f"hello\nhello\n{project / 'start'}")

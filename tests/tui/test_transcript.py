@@ -282,3 +282,14 @@ async def test_the_last_lines_of_a_successful_command_are_on_the_page(tmp_path: 
         await app.settling_until(
             pilot, lambda: "16 more lines" in app.screen_text or "│ 18" in app.screen_text
         )
+
+
+async def test_a_pipeline_that_hid_a_failure_is_marked_on_the_page(tmp_path: Path) -> None:
+    app = make_app(tmp_path, call("bash", command="no-such-tests -q 2>&1 | tail -20"), say("All tests pass."))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await submit(app, pilot, "test it")
+        await wait_for_runs(app, pilot)
+        rows = [" ".join(row.split()) for row in app.screen_text.split("\n")]
+        assert "▲ bash no-such-tests -q 2>&1 | tail -20" in rows
+        assert any(row.startswith("│ exit 0, but `no-such-tests -q` failed with 127") for row in rows)
+        assert any("command not found" in row for row in rows)

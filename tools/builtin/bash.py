@@ -396,6 +396,8 @@ def _command_result(outcome: CommandOutcome, asked: _CommandRequest) -> ToolResu
             "That is the usual limit. A command that needs longer gets a timeout (up to 3600, 0 for none), "
             "or background: true."
         )
+    if outcome.failed_part:
+        lines.append(outcome.failed_part)
     found = missing_variables(asked.command, text, has_failed=bool(outcome.exit_code), names=asked.hidden)
     if found:
         lines.append(missing_note(found))
@@ -451,6 +453,8 @@ def truncation_notice(output: OutputSnapshot) -> str:
 
 def _details(outcome: CommandOutcome, *, has_colours: bool) -> dict[str, Any]:
     details: dict[str, Any] = {"exitCode": outcome.exit_code, "seconds": round(outcome.seconds, 3)}
+    if outcome.failed_part:
+        details["failedPart"] = outcome.failed_part
     if outcome.output.truncation.truncated:
         details["truncation"] = outcome.output.truncation.details()
     if outcome.output.artifact:

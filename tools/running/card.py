@@ -49,7 +49,10 @@ def command_card(arguments: Mapping[str, Any], result: ToolResult | None) -> Car
     colours = stored_colours(result.details)
     block = CommandBlock(command=command, output=output, exit_code=code, note=note, colours=colours)
     shown = last_lines(output) if code == 0 and not job else ()
-    return Card(title="bash", subject=subject, summary=summary, blocks=(block,), last_lines=shown)
+    doubt = escape_controls(text_detail(result.details, "failedPart")) if code == 0 else ""
+    return Card(
+        title="bash", subject=subject, summary=summary, doubt=doubt, blocks=(block,), last_lines=shown
+    )
 
 
 def _is_finished(result: ToolResult) -> bool:

@@ -23,6 +23,7 @@ from tools.box.set_aside import (
     snapshot_before,
 )
 from tools.operations import CommandLine, RunningProcess
+from tools.running.pipelines import PipelineReport, failed_part, with_pipeline_report
 from tools.running.process import BoxFailed, pipe
 from tools.running.rolling import OutputSnapshot, RollingOutput
 from tools.running.shell import ShellSettings, SpawnPlan, shell_argv, with_prefix
@@ -62,6 +63,8 @@ class CommandOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """Parts of git folders that were destroyed and restored."""
     limits: tuple[str, ...] = ()
     """Places where the check for new files stopped."""
+    failed_part: str = ""
+    """A note on the part of the last pipeline that failed although the exit code is 0."""
 
 
 class RunningCommand:
@@ -77,11 +80,13 @@ class RunningCommand:
         command: CommandLine,
         seen: BoxSnapshot,
         call_id: str | None = None,
+        report: PipelineReport | None = None,
     ) -> None:
         """`seen` is the snapshot of unprotected places before the command."""
         self._call_id = call_id
         self._told_hidden: set[str] = set()
         self._command = command
+        self._report = report
         self._seen = seen
         self.output = output
         self._watched = watched
@@ -183,6 +188,11 @@ class RunningCommand:
             await finish_despite_cancellation(self._process.end())
         code = await finish_despite_cancellation(exiting)
         seconds = self.seconds
+        parts = (
+            await finish_despite_cancellation(asyncio.to_thread(self._report.statuses))
+            if self._report
+            else ()
+        )
         has_survivors = await finish_despite_cancellation(self._drain_output())
         ends_rest = has_survivors and self._command.box is not None and self._has_own_box
         if ends_rest:
@@ -221,6 +231,7 @@ class RunningCommand:
             set_aside=(*self._earlier.set_aside, *changes.set_aside),
             put_back=changes.put_back,
             limits=(*self._earlier.limits, *changes.limits),
+            failed_part=failed_part(self._command.argv[-1], parts) if code == 0 else "",
         )
 
     @property
@@ -349,16 +360,24 @@ async def _start_watched(
             workspace.shell_session = ShellSession(workspace.processes, workspace.private_folder)
         process, reading = await workspace.shell_session.start(command, extra or {})
         os.set_blocking(reading, True)
+        report = process.report
     else:
+        report = None
+        if workspace.has_local_processes:
+            command, report = await asyncio.to_thread(with_pipeline_report, command, workspace.private_folder)
         reading, writing = pipe()
         try:
             process = await start_process(workspace, command, writing)
         except BaseException:
             os.close(reading)
+            if report is not None:
+                report.discard()
             raise
         finally:
             os.close(writing)
-    running = RunningCommand(workspace, process, output, watched, command=command, seen=seen, call_id=call_id)
+    running = RunningCommand(
+        workspace, process, output, watched, command=command, seen=seen, call_id=call_id, report=report
+    )
     running.drain(reading)
     return running
 

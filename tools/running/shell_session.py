@@ -17,14 +17,20 @@ import msgspec
 
 from tools.box.policy import Box, with_private_folder
 from tools.operations import CommandLine, ProcessOperations, RunningProcess
+from tools.running.pipelines import REPORT, PipelineReport
 
-_SHELL_LOOP: Final = """
+_SHELL_LOOP: Final = (
+    """
 exec 9<"$1/in"
+trap -- """
+    + shlex.quote(REPORT % '"$1/$__bayou_job.parts"')
+    + """ RETURN 2>/dev/null
 while IFS= read -r __bayou_job <&9; do
   . "$1/$__bayou_job.sh" </dev/null >"$1/$__bayou_job.out" 2>&1 9<&-
   printf '%s %s\\n' "$__bayou_job" "$?" >"$1/status"
 done
 """
+)
 _FIFO_FLAGS: Final = os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW
 _MAX_STATUS_BYTES: Final = 65_536
 _MAX_STATUS_LENGTH: Final = 100
@@ -154,6 +160,10 @@ class SessionCommand(msgspec.Struct, frozen=True):
     @property
     def pid(self) -> int:
         return self.process.pid
+
+    @property
+    def report(self) -> PipelineReport:
+        return PipelineReport(self.job.with_suffix(".parts"))
 
     async def wait(self) -> int:
         delays = iter(_POLL_INTERVALS)

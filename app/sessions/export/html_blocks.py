@@ -69,7 +69,7 @@ class HtmlCards:
         """Returns a card as HTML. `note`: its duration, or that it failed."""
         head = (
             f"<b>{escape(clean(card.title))}</b> <span>{escape(clean(card.subject))}</span>"
-            f"{_small(card.summary)}{_small(note)}"
+            f"{_small(card.doubt)}{_small(card.summary)}{_small(note)}"
         )
         body = "".join(self.block(block, shows_path=len(card.blocks) > 1) for block in card.blocks)
         mood = " bad" if is_bad else ""

@@ -235,13 +235,16 @@ def draw_card(block: CardBlock, extent: Extent, *, is_whole: bool) -> list[Leaf]
     if state is CardState.FAILED and (reason or extent or card.summary not in ("", CardState.FAILED)):
         word = ""  # the reason says that it failed
     summary = "" if card.summary in (state, CardState.FAILED) else card.summary
+    doubt = card.doubt if state is CardState.DONE else ""
     figures = [
         (word, key),
+        (doubt, "note-warning"),
         (summary, key if state is CardState.FAILED else "summary"),
         (block.timing, "summary"),
     ]
     is_at_work = state is CardState.RUNNING and bool(block.timing)
-    top = headline((STATE_GLYPHS[state], key), card, figures, extent, is_at_work=is_at_work)
+    mark = (NOTE_GLYPHS[NoteKind.WARNING], "note-warning") if doubt else (STATE_GLYPHS[state], key)
+    top = headline(mark, card, figures, extent, is_at_work=is_at_work)
     if reason:
         return [top, *barred([Leaf(clean(reason), key="output")])]
     return [top, *_opened(card, extent, is_running=state is CardState.RUNNING, is_whole=is_whole)]

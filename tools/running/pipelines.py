@@ -1,0 +1,177 @@
+"""Finds the part of a pipeline that failed although the last part succeeded, which the exit code does not say.
+
+The shell itself reports how the parts ended, in a trap that it runs at its end; the command's text stays as it is. Only
+bash does so, and only for the last pipeline that ran. A command that sets a trap of its own for the end reports
+nothing, nor does one whose last pipeline runs in a function's or a list's subshell.
+
+Two endings are no failure: SIGPIPE, by which `head` ends a writer, and 1 of programs that answer a question with it
+(`grep`, `diff`, `test`)."""
+
+import shlex
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from tools.box.policy import with_private_folder
+from tools.operations import CommandLine
+from tools.patterns import late
+
+REPORT: Final = """{ builtin printf '%%s ' "${PIPESTATUS[@]}" >|%s; } 2>/dev/null || :"""
+"""Writes the statuses of the last pipeline's parts. Its own errors and traces are shown nowhere."""
+_START_FILE: Final = """\
+trap -- {trap} EXIT
+{before}
+: "$BASH"
+"""
+"""The last line leaves `$_` as it is without a start file."""
+_START_VARIABLE: Final = "BASH_ENV"
+_BROKEN_PIPE: Final = 128 + 13
+_ANSWERS_NO: Final = frozenset(
+    (
+        "grep",
+        "egrep",
+        "fgrep",
+        "zgrep",
+        "rg",
+        "ag",
+        "ack",
+        "pgrep",
+        "diff",
+        "cmp",
+        "test",
+        "[",
+        "[[",
+        "expr",
+        "which",
+    )
+)
+_GIT_ANSWERS_NO: Final = frozenset({"grep", "diff"})
+_PIPE: Final = late(r"(?<!\|)\|(?!\|)")
+_ASSIGNMENT: Final = late(r"[A-Za-z_]\w*=")
+_MAX_REPORT: Final = 4_096
+_MAX_COMMAND: Final = 20_000
+_MAX_WORDS: Final = 3
+_MAX_NAME: Final = 30
+
+
+def has_pipeline(command: str) -> bool:
+    return _PIPE.search(command) is not None
+
+
+class PipelineReport(msgspec.Struct, frozen=True):
+    """The file into which the shell writes how the parts of the last pipeline ended."""
+
+    file: Path
+    folder: Path | None = None
+    """The folder that only this file needs, removed after it is read."""
+
+    def statuses(self) -> tuple[int, ...]:
+        """Returns the exit codes of the parts; empty if the shell reported nothing."""
+        try:
+            with self.file.open("rb") as file:
+                words = file.read(_MAX_REPORT).split()
+        except OSError:
+            return ()
+        finally:
+            self.discard()
+        return tuple(int(word) for word in words) if all(word.isdigit() for word in words) else ()
+
+    def discard(self) -> None:
+        if self.folder is not None:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def with_pipeline_report(
+    command: CommandLine, private_folder: Callable[[str], Path]
+) -> tuple[CommandLine, PipelineReport | None]:
+    """Returns the command with a start file that sets the trap; as it is, if its shell cannot report."""
+    if Path(command.argv[0]).name != "bash" or not has_pipeline(command.argv[-1]):
+        return command, None
+    folder = private_folder("pipeline")
+    report = PipelineReport(folder / "statuses", folder)
+    start = folder / "start"
+    own = command.environment.get(_START_VARIABLE)
+    before = f"unset {_START_VARIABLE}"
+    if own is not None:
+        before = f'export {_START_VARIABLE}={shlex.quote(own)}\n[ -r "${_START_VARIABLE}" ] && . "${_START_VARIABLE}"'
+    trap = shlex.quote(REPORT % shlex.quote(str(report.file)))
+    start.write_text(_START_FILE.format(trap=trap, before=before), encoding="utf-8")
+    return msgspec.structs.replace(
+        command,
+        environment={**command.environment, _START_VARIABLE: str(start)},
+        box=command.box and with_private_folder(command.box, str(folder)),
+    ), report
+
+
+def failed_part(command: str, statuses: tuple[int, ...]) -> str:
+    """Returns a note on the first part that failed in a pipeline that succeeded; empty if none did."""
+    if len(statuses) < 2 or statuses[-1]:
+        return ""
+    parts = _last_parts(command, len(statuses))
+    for number, status in enumerate(statuses):
+        words = parts[number] if parts else []
+        if status in (0, _BROKEN_PIPE) or (status == 1 and _answers_no(words)):
+            continue
+        name = _name(words)
+        part = f"`{name}`" if name else f"part {number + 1} of {len(statuses)} of the pipeline"
+        return f"exit 0, but {part} failed with {status}"
+    return ""
+
+
+def _last_parts(command: str, count: int) -> list[list[str]]:
+    """Returns the words of each part of the last pipeline with that many parts; empty if none is found."""
+    lexer = shlex.shlex(command[-_MAX_COMMAND:], posix=False, punctuation_chars="();|&\n")
+    lexer.whitespace = " \t\r"
+    lexer.commenters = ""
+    lexer.whitespace_split = True
+    found: list[list[str]] = []
+    parts: list[list[str]] = [[]]
+    try:
+        for token in lexer:
+            if token.rstrip("\n") in ("|", "|&"):
+                parts.append([])
+            elif token[0] in ";&()\n|" and not (token == "&" and parts[-1] and parts[-1][-1].endswith(">")):
+                found, parts = (parts if len(parts) == count else found), [[]]
+            else:
+                parts[-1].append(token)
+    except ValueError:  # a quotation without an end
+        return []
+    return parts if len(parts) == count else found
+
+
+def _program(words: list[str]) -> list[str]:
+    """Returns the words from the program's name on, without redirections."""
+    at = next((at for at, word in enumerate(words) if not _ASSIGNMENT.match(word)), len(words))
+    kept: list[str] = []
+    for word in words[at:]:
+        if "<" in word or ">" in word:
+            break
+        kept.append(word)
+    return kept
+
+
+def _answers_no(words: list[str]) -> bool:
+    """Returns whether 1 is an answer of that program, and no failure."""
+    program = _program(words)
+    name = program[0].strip("'\"").rpartition("/")[2] if program else ""
+    return name in _ANSWERS_NO or (name == "git" and not _GIT_ANSWERS_NO.isdisjoint(program[1:3]))
+
+
+def _name(words: list[str]) -> str:
+    program = _program(words)
+    if (
+        not program
+        or not program[0].isprintable()
+        or program[0] in ("{", "while", "for", "if", "until", "case")
+    ):
+        return ""
+    name = " ".join(program[:_MAX_WORDS])
+    while len(program) > 1 and len(name) > _MAX_NAME:
+        program = program[:-1]
+        name = " ".join(program[:_MAX_WORDS])
+    return (
+        name if len(name) <= _MAX_NAME and name.isprintable() and "`" not in name else program[0][:_MAX_NAME]
+    )

@@ -6,7 +6,7 @@ method of one of its attributes. `wiring` creates them."""
 from collections.abc import Callable, Container, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from app.agent.abort import Abort
 from app.agent.queues import QueueName
@@ -26,6 +26,9 @@ from app.values.content import Image
 from app.values.messages import AssistantMessage, CustomMessage, Message
 from app.values.models import Model
 from tools.workspace import PtyHost
+
+if TYPE_CHECKING:
+    from app.engine.files.change_review import ChangeReview
 
 
 class Session:
@@ -144,6 +147,14 @@ class Session:
         return self.events.subscribe(listener, pace=pace, hears=hears)
 
     # Prompts
+
+    @property
+    def review(self) -> "ChangeReview":
+        """What a person decides about changes, hunk by hunk."""
+        from app.engine.files.change_review import ChangeReview  # noqa: PLC0415  (when it is first used)
+
+        core = self._made.core
+        return ChangeReview(core.conversation, core.event_bus, self.files, self.restoring)
 
     async def prompt(
         self,

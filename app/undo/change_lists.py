@@ -9,13 +9,28 @@ import msgspec
 
 from app.sessions.session_log import SessionLog
 from app.undo.change_recorder import ChangeRecorder
-from app.undo.change_records import Change, FileImage, UnheldFile, display_path, is_same
+from app.undo.change_records import (
+    Change,
+    FileImage,
+    RestoredHunk,
+    UnheldFile,
+    display_path,
+    is_same,
+    restored_of,
+)
 from app.undo.content_store import MissingContent
 from app.undo.disk_files import UnsupportedFile, place_of, read_disk_state
-from app.undo.file_history import ChangingPrompt, changes_of, changing_prompts, with_tool_results
+from app.undo.file_history import (
+    ChangingPrompt,
+    changes_of,
+    changing_prompts,
+    title_at,
+    with_tool_results,
+)
 from app.undo.patches import FilePatch, PatchSide, patch_of
 from app.undo.restore_plan import HeldContents, change_sources_text
-from app.values.entries import Entry
+from app.values.entries import Entry, MessageEntry
+from app.values.messages import UserMessage
 from app.values.user_errors import UserError
 
 _MAX_COMPARED = 300
@@ -38,6 +53,24 @@ class FileDifference(msgspec.Struct, frozen=True, kw_only=True):
     """The absolute path; empty when the file cannot be opened."""
 
 
+class FileSides(msgspec.Struct, frozen=True, kw_only=True):
+    """A file before and after a change, for a review of its hunks."""
+
+    name: str
+    """The name as the operating system takes it, relative to the session's folder or absolute."""
+    before: PatchSide | None
+    after: PatchSide | None
+    taken: frozenset[str] = frozenset()
+    """The hunks that a person took back since."""
+    left: PatchSide | None = None
+    """The file as the session left it; like `after`, but without the hunks that were taken back."""
+    is_latest: bool = False
+    """Whether `left` is known, since the comparison reaches to the session's last change."""
+    folders: tuple[str, ...] = ()
+    """The folders that were created or removed with the file."""
+    is_shared: bool = False
+
+
 class Differences(msgspec.Struct, frozen=True, kw_only=True):
     """A list of changed files, from which patches are made on demand."""
 
@@ -46,6 +79,8 @@ class Differences(msgspec.Struct, frozen=True, kw_only=True):
     files: tuple[FileDifference, ...]
     patch: Callable[[str], FilePatch]
     """Returns the patch of one file. Blocks."""
+    sides: Callable[[str], FileSides | None] = lambda path: None
+    """Returns a file before and after; None where its content is not known. Blocks."""
     source: Callable[[str], bytes | None] = lambda path: None
     """Returns the new content of a file where it is not the file on disk. Blocks."""
     is_since: bool = False
@@ -87,8 +122,12 @@ class _FileChanges(msgspec.Struct, kw_only=True):
     name: str
     before: FileImage | None
     after: FileImage | None
+    """After the last call, even if a person took hunks of it back since."""
+    left: FileImage | None
+    """The state in which the session left the file."""
     changes: list[Change]
     by: list[str]
+    taken: set[str] = msgspec.field(default_factory=set[str])
     has_gap: bool = False
     """Something outside the session changed the file between two changes."""
 
@@ -114,7 +153,7 @@ class DifferenceBuilder:
             return Differences(title="Changed by the last prompt", files=(), patch=lambda path: FilePatch())
         turn = turns[at]
         title = f"Changed by “{turn.title}”" if turn.title else "Changed before the first prompt"
-        told = self._told(title, turn.entries, is_now=False)
+        told = self._told(title, self._with_hunks_taken(turn.entries), is_now=False)
         return msgspec.structs.replace(
             told,
             note=f"prompt {at + 1} of {len(turns)}",
@@ -122,15 +161,37 @@ class DifferenceBuilder:
             newer=turns[at + 1].prompt_id if at + 1 < len(turns) else None,
         )
 
+    def since(self, entry_id: str) -> Differences:
+        """Returns the changes after an entry of this branch, or from a prompt on."""
+        path = self._path()
+        at = next((at for at, entry in enumerate(path) if entry.id == entry_id), None)
+        if at is None:
+            raise NoSuchPrompt(f"The entry {entry_id} is not on this branch.")
+        entry = path[at]
+        is_prompt = isinstance(entry, MessageEntry) and isinstance(entry.message, UserMessage)
+        title = title_at(path[: at + 1])
+        words = f"Changed since “{title}”" if title else "Changed since the beginning"
+        return self._told(words, path[at if is_prompt else at + 1 :], is_now=True)
+
+    def _entry(self, entry_id: str) -> Entry | None:
+        return self._log.entry(entry_id) if entry_id in self._log else None
+
     def _path(self) -> Sequence[Entry]:
         leaf_id = self._log.leaf_id
         return [] if leaf_id is None else with_tool_results(self._log.path_to(leaf_id), self._log.children)
+
+    def _with_hunks_taken(self, entries: Sequence[Entry]) -> Sequence[Entry]:
+        """Returns the entries of a prompt with those by which hunks of its changes were taken back since."""
+        path = self._path()
+        at = next(at for at, entry in enumerate(path) if entry.id == entries[-1].id)
+        restores = [entry for entry in path[at + 1 :] if restored_of(entry) is not None]
+        return [*entries, *(one for one in restores if _hunks_in(one, self._entry))]
 
     def _told(self, title: str, entries: Sequence[Entry], *, is_now: bool) -> Differences:
         """Lists the changes of these entries. `is_now`: they end at the leaf, so a file on disk that
         differs was changed since."""
         contents = self._recorder.contents
-        stories, unheld = _changes_by_file(entries, contents)
+        stories, unheld = _changes_by_file(entries, contents, self._entry)
         unknown = {one.path: f"some of its changes are not recorded: {one.why}" for one in unheld}
         is_short = len(stories) <= _MAX_COMPARED
         real: dict[str, str] = {}
@@ -139,7 +200,7 @@ class DifferenceBuilder:
         for story in stories:
             path = display_path(story.name)
             by_path[path] = story
-            added, removed = self._lines(story) if is_short else _line_totals(story)
+            added, removed = self._lines(story, is_now=is_now) if is_short else _line_totals(story)
             place, is_other = self._place(story, real, looks=is_now and is_short)
             is_other = unknown.get(path, is_other)
             files.append(
@@ -161,16 +222,20 @@ class DifferenceBuilder:
 
         def patch(path: str) -> FilePatch:
             story = by_path.get(path)
-            return FilePatch() if story is None else _patch(story, contents)
+            return FilePatch() if story is None else _patch(story, contents, is_now=is_now)
 
-        return Differences(title=title, files=tuple(files), patch=patch)
+        def sides(path: str) -> FileSides | None:
+            story = by_path.get(path)
+            return None if story is None else _sides(story, contents, is_now=is_now)
 
-    def _lines(self, story: _FileChanges) -> tuple[int, int]:
+        return Differences(title=title, files=tuple(files), patch=patch, sides=sides)
+
+    def _lines(self, story: _FileChanges, *, is_now: bool) -> tuple[int, int]:
         """Returns added and removed lines: as recorded for a single change, otherwise from the combined
         diff."""
-        if len(story.changes) == 1:
+        if len(story.changes) == 1 and is_same(story.left, story.after):
             return _line_totals(story)
-        patch = _patch(story, self._recorder.contents)
+        patch = _patch(story, self._recorder.contents, is_now=is_now)
         return patch.added, patch.removed
 
     def _place(self, story: _FileChanges, real: dict[str, str], *, looks: bool) -> tuple[str, str]:
@@ -182,7 +247,7 @@ class DifferenceBuilder:
             now = read_disk_state(place, self._recorder.contents.max_bytes, reads=False).image
         except UnsupportedFile as problem:
             return "", str(problem)
-        return place, "" if is_same(now, story.after) else "you changed it since"
+        return place, "" if is_same(now, story.left) else "you changed it since"
 
 
 def _place_among(turns: Sequence[ChangingPrompt], prompt_id: str | None) -> int | None:
@@ -192,39 +257,93 @@ def _place_among(turns: Sequence[ChangingPrompt], prompt_id: str | None) -> int 
 
 
 def _changes_by_file(
-    entries: Iterable[Entry], contents: HeldContents
+    entries: Iterable[Entry], contents: HeldContents, entry_of: Callable[[str], Entry | None]
 ) -> tuple[list[_FileChanges], tuple[UnheldFile, ...]]:
     stories: dict[str, _FileChanges] = {}
     unheld: dict[tuple[str, str], UnheldFile] = {}
     for entry in entries:
         changes, uncovered, label = changes_of(entry, contents.store.get)
         unheld.update(((one.path, one.why), one) for one in uncovered)
+        hunks = _hunks_in(entry, entry_of)
         for change in changes:
-            _extend_changes(stories, change, label)
+            if hunks:
+                _take_hunks(stories, change, hunks)
+            else:
+                _extend_changes(stories, change, label)
     told = [story for story in stories.values() if not is_same(story.before, story.after)]
     return sorted(told, key=lambda story: story.name), tuple(unheld.values())
+
+
+def _hunks_in(entry: Entry, entry_of: Callable[[str], Entry | None]) -> tuple[RestoredHunk, ...]:
+    """Returns the hunks that a restore took or put back; those of the restore that it takes back, turned
+    around."""
+    restored = restored_of(entry)
+    if restored is None or restored.hunks or restored.undoes is None:
+        return () if restored is None else restored.hunks
+    other = entry_of(restored.undoes)
+    undone = None if other is None else restored_of(other)
+    turned = () if undone is None else undone.hunks
+    return tuple(msgspec.structs.replace(hunk, put_back=not hunk.put_back) for hunk in turned)
+
+
+def _take_hunks(stories: dict[str, _FileChanges], change: Change, hunks: tuple[RestoredHunk, ...]) -> None:
+    """Notes which hunks of a file are taken back; the change that they are part of stays listed."""
+    story = stories.get(change.name)
+    if story is None:
+        return
+    if any(hunk.put_back and hunk.key not in story.taken for hunk in hunks):
+        _extend_changes(stories, change, "restored")  # it was taken back before an undo and a redo
+        return
+    story.left = change.after
+    for hunk in hunks:
+        if hunk.put_back:
+            story.taken.discard(hunk.key)
+        else:
+            story.taken.add(hunk.key)
 
 
 def _extend_changes(stories: dict[str, _FileChanges], change: Change, label: str) -> None:
     story = stories.get(change.name)
     if story is None:
         story = stories[change.name] = _FileChanges(
-            name=change.name, before=change.before, after=change.before, changes=[], by=[]
+            name=change.name,
+            before=change.before,
+            after=change.before,
+            left=change.before,
+            changes=[],
+            by=[],
         )
-    story.has_gap = story.has_gap or not is_same(story.after, change.before)
-    story.after = change.after
+    story.has_gap = story.has_gap or not is_same(story.left, change.before)
+    story.after = story.left = change.after
+    story.taken.clear()
     story.changes.append(change)
     if label != "restored":
         story.by.append(label)
+
+
+def _sides(story: _FileChanges, contents: HeldContents, *, is_now: bool) -> FileSides:
+    after = _patch_side(story.after, contents)
+    return FileSides(
+        name=story.name,
+        before=_patch_side(story.before, contents),
+        after=after,
+        taken=frozenset(story.taken),
+        left=after if is_same(story.left, story.after) else _patch_side(story.left, contents),
+        is_latest=is_now,
+        folders=tuple(dict.fromkeys(folder for change in story.changes for folder in change.folders)),
+        is_shared=all(change.is_shared for change in story.changes),
+    )
 
 
 def _line_totals(story: _FileChanges) -> tuple[int, int]:
     return sum(change.added for change in story.changes), sum(change.removed for change in story.changes)
 
 
-def _patch(story: _FileChanges, contents: HeldContents) -> FilePatch:
+def _patch(story: _FileChanges, contents: HeldContents, *, is_now: bool) -> FilePatch:
+    """Returns the patch; with `is_now` without the hunks that were taken back."""
+    after = story.left if is_now else story.after
     return patch_of(
-        display_path(story.name), _patch_side(story.before, contents), _patch_side(story.after, contents)
+        display_path(story.name), _patch_side(story.before, contents), _patch_side(after, contents)
     )
 
 

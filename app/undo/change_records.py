@@ -131,6 +131,17 @@ class FilesData(_RecordedStruct, frozen=True, kw_only=True):
         return self.count or len(self.changes)
 
 
+class RestoredHunk(_RecordedStruct, frozen=True, kw_only=True):
+    """A hunk of a change that a person took back, or put back later."""
+
+    key: str
+    path: str
+    first: int = 0
+    """The first changed line; 0: it is about the whole file."""
+    last: int = 0
+    put_back: bool = False
+
+
 class RestoredData(_RecordedStruct, frozen=True, kw_only=True):
     """The data of a `bayou.restored` entry."""
 
@@ -152,6 +163,8 @@ class RestoredData(_RecordedStruct, frozen=True, kw_only=True):
     """The conversation moved to that entry too."""
     title: str = ""
     interrupted: bool = False
+    hunks: tuple[RestoredHunk, ...] = ()
+    """Only these parts of the files were restored."""
 
     @property
     def total(self) -> int:

@@ -227,6 +227,8 @@ def undo_target(leaf_id: str | None, path_to: PathTo, count: int) -> RestoreTarg
     while path:
         entry = path.pop()
         restored = restored_of(entry)
+        if restored is not None and restored.hunks:
+            continue  # the rest of the prompt's changes still waits
         if restored is not None and not restored.is_move:
             if restored.interrupted and found == 0 and not pending and count == 1:
                 return RestoreTarget(entry_id=restored.target, title=restored.title, is_before_prompt=True)

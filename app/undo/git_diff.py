@@ -6,8 +6,9 @@ from pathlib import Path
 
 import msgspec
 
-from app.undo.change_lists import Differences, FileDifference
-from app.undo.change_records import display_path
+from app.undo.change_lists import Differences, FileDifference, FileSides
+from app.undo.change_records import FileImage, display_path
+from app.undo.content_store import hash_of
 from app.undo.disk_files import UnsupportedFile, read_disk_state
 from app.undo.patches import FilePatch, PatchSide, patch_of
 from app.values.user_errors import UserError
@@ -107,12 +108,43 @@ def diff_against_git(
     if len(new) > _MAX_NEW_FILES:
         why = f"more than {_MAX_NEW_FILES:,} new files: the rest is not shown"
         files.append(FileDifference(path=f"{len(new) - _MAX_NEW_FILES:,} more", deed="new", why=why))
-    by_path = {_path(name, repository.top, root): one for name, one in patches.items()}
+    names = {_path(name, repository.top, root): name for name in patches}
+
+    def sides(path: str) -> FileSides | None:
+        return _sides(ask, head, names[path], root, max_bytes) if path in names else None
+
     return Differences(
         title=f"Changed since the last commit of {repository.head()}",
         files=tuple(sorted(files, key=lambda file: file.path)),
-        patch=lambda path: by_path.get(path, FilePatch()),
+        patch=lambda path: patches.get(names.get(path, ""), FilePatch()),
+        sides=sides,
     )
+
+
+def _sides(ask: _GitQueries, head: str, name: str, root: Path, max_bytes: int) -> FileSides:
+    """Returns a file as it was committed and as it is on the disk."""
+    top = ask.repository.top
+    try:
+        now = read_disk_state(f"{top}/{name}", max_bytes)
+        after = None if now.image is None else PatchSide(image=now.image, data=now.data)
+    except UnsupportedFile as problem:
+        after = PatchSide(image=FileImage(), why=str(problem))
+    row = ask("ls-tree", "-z", "--full-tree", head, "--", name)
+    before = None
+    if row:
+        mode, _, blob = row.partition(b"\t")[0].decode().split()
+        before = _committed(mode, ask("cat-file", "blob", blob), None if after is None else after.image)
+    return FileSides(name=_name(name, top, root), before=before, after=after)
+
+
+def _committed(mode: str, data: bytes, now: FileImage | None) -> PatchSide:
+    """Returns a committed content; git knows only whether a file is executable, the rest is as on the disk."""
+    kind = "link" if mode == "120000" else "file"
+    bits = 0o755 if mode == "100755" else 0o644
+    if now is not None and now.kind == "file" and bool(now.mode & 0o100) == (bits == 0o755):
+        bits = now.mode
+    image = FileImage(kind=kind, hash=hash_of(data), mode=0 if kind == "link" else bits, size=len(data))
+    return PatchSide(image=image, data=data)
 
 
 def _diff_of_revision(ask: _GitQueries, revision: str, root: Path) -> Differences:
@@ -215,7 +247,11 @@ def _file(name: str, patch: FilePatch, top: Path, root: Path, *, is_new: bool = 
 
 
 def _path(name: str, top: Path, root: Path) -> str:
-    """Returns a path relative to the session's folder, or absolute when it is outside."""
+    return display_path(_name(name, top, root))
+
+
+def _name(name: str, top: Path, root: Path) -> str:
+    """Returns a name relative to the session's folder, or absolute when it is outside."""
     place = f"{top}/{name}"
     inside = f"{str(root).rstrip('/')}/"
-    return display_path(place[len(inside) :] if place.startswith(inside) else place)
+    return place[len(inside) :] if place.startswith(inside) else place

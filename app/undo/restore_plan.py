@@ -13,7 +13,7 @@ from typing import Literal
 import msgspec
 
 from app.permits.secret_files import delayed_run_reason
-from app.undo.change_records import FileImage, RestoreChoice, decode_text, display_path, is_same
+from app.undo.change_records import FileImage, RestoreChoice, RestoredHunk, decode_text, display_path, is_same
 from app.undo.content_store import BlobStore, MissingContent
 from app.undo.disk_files import (
     FileOnDisk,
@@ -71,6 +71,8 @@ class RestorePlan(msgspec.Struct, frozen=True, kw_only=True):
     steps: tuple[RestoreStep, ...]
     heads: tuple[tuple[str, str], ...] = ()
     is_move: bool = False
+    hunks: tuple[RestoredHunk, ...] = ()
+    """Only these parts of the files are restored."""
     contents: "HeldContents"
 
     def diff(self, path: str, *, is_merged: bool = False) -> str:

@@ -6,6 +6,7 @@ here blocks. Data for entries is returned; the session appends them."""
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -20,14 +21,17 @@ from app.undo.change_records import (
     FilesData,
     RestoreChoice,
     RestoredData,
+    RestoredHunk,
     UnheldFile,
     path_fields,
     restored_of,
 )
 from app.undo.command_watch import CommandWatch
 from app.undo.content_store import BlobStore, ContentReferences, UndoConfig
-from app.undo.disk_files import place_of
+from app.undo.disk_files import UnsupportedFile, place_of
 from app.undo.file_history import (
+    FileHistory,
+    HistorySegment,
     RestoreTarget,
     TreePath,
     changes_in,
@@ -56,6 +60,9 @@ from app.values.entries import Entry
 from app.values.user_errors import UserError
 from app.values.wire import new_id
 from tools.files.replacing import remove_stale_temporaries
+
+if TYPE_CHECKING:
+    from app.undo.reviewed_files import FileNow, ReviewedFile
 
 
 class NothingToRestore(UserError):
@@ -107,6 +114,64 @@ class SessionRestores:
         back, forth = self._between(target.entry_id)
         path = tree_path(back, forth, self._recorder.contents.store.get)
         return self._planned(path, target, is_move=is_move)
+
+    def present(self, file: "ReviewedFile") -> "FileNow | str":
+        """Returns a reviewed file as it is now, or why none of its hunks can be taken back."""
+        from app.undo.reviewed_files import FileNow  # noqa: PLC0415  (with the first review)
+
+        try:
+            return file.lacks or FileNow(file, self._recorder.root, self._recorder.contents.max_bytes)
+        except UnsupportedFile as problem:
+            return str(problem)
+
+    def hunks(self, file: "ReviewedFile", keys: frozenset[str]) -> RestorePlan:
+        """Plans to take back hunks of a file, or to put back those that were taken back. Raises `UserError`."""
+        from app.undo.reviewed_files import FileNow  # noqa: PLC0415  (with the first review)
+
+        now = FileNow(file, self._recorder.root, self._recorder.contents.max_bytes)
+        goal = now.goal(keys)
+        try:
+            if goal.image is not None and goal.image.hash:
+                self._recorder.keep(goal.data, goal.image.hash)
+        except OSError as problem:
+            raise UserError(
+                f"{file.path}: its new content cannot be stored: {problem.strerror or problem}. Nothing was "
+                "changed; free some disk space and try again."
+            ) from None
+        here = now.expected.name
+        states = [(here, now.disk.image, goal.image if goal.name == here else None)]
+        if goal.name != here:
+            states.append((goal.name, None, goal.image))
+        histories = tuple(
+            FileHistory(
+                name=name,
+                segments=[HistorySegment(expected=expected, wanted=wanted)],
+                by=[],
+                folders=file.folders if wanted is None else (),
+                is_shared=file.is_shared,
+            )
+            for name, expected, wanted in states
+        )
+        chosen = [hunk for hunk in file.hunks if hunk.key in keys]
+        records = tuple(file.record(hunk, put_back=hunk.key in file.taken) for hunk in chosen)
+        target = RestoreTarget(
+            entry_id=self._log.leaf_id, title=file.path, undoes=self._restore_of_hunks(records)
+        )
+        plan = self._planned(TreePath(files=histories), target)
+        for row in plan.rows:
+            if row.state != "ready":
+                raise UserError(f"{row.path}: {row.why}, so it stays as it is.")
+        return msgspec.structs.replace(plan, hunks=records)
+
+    def _restore_of_hunks(self, hunks: Sequence[RestoredHunk]) -> str | None:
+        """Returns the entry by which exactly these hunks were taken back, if they are put back now."""
+        keys = {hunk.key for hunk in hunks if hunk.put_back}
+        for entry in reversed(self._path_to(self._log.leaf_id)) if keys else ():
+            restored = restored_of(entry)
+            if restored is not None and any(hunk.key in keys for hunk in restored.hunks):
+                is_same = {hunk.key for hunk in restored.hunks if not hunk.put_back} == keys
+                return entry.id if is_same else None
+        return None
 
     def left_as_restored(self, entry_id: str | None) -> RestoredData | None:
         """Returns the restores between the leaf and an entry as data to record there, when only the
@@ -187,6 +252,7 @@ class SessionRestores:
             undoes=make_plan.target.undoes,
             is_move=make_plan.is_move,
             title=make_plan.target.title,
+            hunks=make_plan.hunks,
         )
         if not wanted:
             return msgspec.structs.replace(data, kept=tuple(kept))

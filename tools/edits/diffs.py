@@ -3,7 +3,7 @@
 Works from the changed spans, so that the cost depends on the change and not on the file."""
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import AnyStr, Final
 
 import msgspec
@@ -189,6 +189,12 @@ def group_regions(regions: Sequence[ChangedRegion], context: int) -> list[list[C
     return groups
 
 
+def unified_hunks(old: str, groups: Iterable[Sequence[ChangedRegion]]) -> list[str]:
+    """Returns the unified diff of each group of regions, without the names of files."""
+    lines = _IndexedLines(old)
+    return [_hunk(lines, group) for group in groups]
+
+
 def _unified_patch(path: str, lines: _IndexedLines, regions: list[ChangedRegion]) -> str:
     if not regions:
         return ""
@@ -204,7 +210,7 @@ def _unified_patch(path: str, lines: _IndexedLines, regions: list[ChangedRegion]
     return "".join(out)
 
 
-def _hunk(lines: _IndexedLines, group: list[ChangedRegion]) -> str:
+def _hunk(lines: _IndexedLines, group: Sequence[ChangedRegion]) -> str:
     first, last = group[0], group[-1]
     start = max(0, first.old_first - DIFF_CONTEXT)
     end = min(lines.count, last.old_first + len(last.old) + DIFF_CONTEXT)

@@ -7,6 +7,7 @@ from app.engine.commands import prompt_commands as own_prompts
 from app.engine.commands.session_command import Command
 from app.engine.files import file_commands as files
 from app.engine.files import pending_commands as pending
+from app.engine.files import review_commands as review
 from app.engine.jobs import job_commands as jobs
 from app.engine.mcp import mcp_commands as mcp
 from app.engine.permissions import permission_commands as permissions
@@ -27,6 +28,7 @@ COMMANDS: dict[str, Command[Any, Any]] = {
         places,
         files,
         pending,
+        review,
         mcp,
     )
     for command in vars(module).values()

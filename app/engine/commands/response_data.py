@@ -300,6 +300,41 @@ class ChangedFile(TypedDict):
     """A caveat: another program changed the file in between, or its content is not held."""
 
 
+class ChangedHunk(TypedDict):
+    """A part of a file's change that is kept or taken back as a whole."""
+
+    id: str
+    """The same as long as the change is the same, wherever its lines are."""
+    kind: Literal["lines", "file", "mode", "move"]
+    """`file`: all of a new, removed or binary file. `move`: the file's new name."""
+    state: Literal["open", "kept", "taken_back", "conflict"]
+    why: NotRequired[str]
+    """Why it cannot be taken or put back."""
+    first: int
+    """The first changed line; 0 if the hunk has no lines of its own."""
+    last: int
+    added: int
+    removed: int
+    note: NotRequired[str]
+    """What changed where no lines show it."""
+    patch: NotRequired[str]
+
+
+class ReviewedFileRow(TypedDict):
+    path: str
+    deed: str
+    movedFrom: NotRequired[str]
+    folded: NotRequired[str]
+    """Why it needs no look: `lock file`, `generated`, `vendored`."""
+    why: NotRequired[str]
+    hunks: list[ChangedHunk]
+
+
+class ReviewedChangesData(TypedDict):
+    title: str
+    files: list[ReviewedFileRow]
+
+
 class FileDifferences(TypedDict):
     title: str
     note: NotRequired[str]

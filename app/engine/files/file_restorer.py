@@ -8,7 +8,7 @@ import msgspec
 from app.engine.core.conversation import Conversation
 from app.engine.core.delivery import SendMessage
 from app.engine.files.session_files import SessionFiles
-from app.undo.change_records import RestoreChoice, RestoredData, restored_of
+from app.undo.change_records import RestoreChoice, RestoredData, RestoredHunk, restored_of
 from app.values.messages import CustomMessage
 from app.values.user_errors import UserError
 
@@ -110,9 +110,22 @@ class FileRestorer(msgspec.Struct, frozen=True):
 
 
 def restore_text(data: RestoredData, names: tuple[str, ...]) -> str:
+    if data.hunks:
+        is_back = all(hunk.put_back for hunk in data.hunks)
+        parts = ", ".join(map(_place_of, data.hunks[:_MAX_NAMED]))
+        more = f" and {len(data.hunks) - _MAX_NAMED} more" if len(data.hunks) > _MAX_NAMED else ""
+        what = "put back parts of your changes" if is_back else "took back parts of your changes"
+        return f"The user reviewed and {what}: {parts}{more}. Read the file again before you edit it."
     shown = ", ".join(names[:_MAX_NAMED])
     more = f" and {len(names) - _MAX_NAMED} more" if len(names) > _MAX_NAMED else ""
     what = (
         "undid a restore; these files changed" if data.undoes else "restored these files to an earlier state"
     )
     return f"The user {what}: {shown}{more}. Read them again before you edit them."
+
+
+def _place_of(hunk: RestoredHunk) -> str:
+    if not hunk.first:
+        return hunk.path
+    lines = f"line {hunk.first}" if hunk.first >= hunk.last else f"lines {hunk.first}-{hunk.last}"
+    return f"{hunk.path} {lines}"

@@ -68,7 +68,13 @@ class GitDiff(msgspec.Struct, frozen=True, kw_only=True):
     """Instead: the changes since this branch, or those of this commit."""
 
 
-DiffSource = SessionDiff | PromptDiff | GitDiff
+class EntryDiff(msgspec.Struct, frozen=True, kw_only=True):
+    """The changes of this branch after an entry, or from a prompt on."""
+
+    entry_id: str
+
+
+DiffSource = SessionDiff | PromptDiff | GitDiff | EntryDiff
 
 
 class SessionFiles:
@@ -251,6 +257,8 @@ class SessionFiles:
         differing = (await asyncio.to_thread(self._open)).differing
         if isinstance(of, SessionDiff):
             return await asyncio.to_thread(differing.of_session)
+        if isinstance(of, EntryDiff):
+            return await asyncio.to_thread(differing.since, of.entry_id)
         return await asyncio.to_thread(differing.of_prompt, of.entry_id)
 
     async def planned(self, plan: "Callable[[SessionRestores], R]") -> R:

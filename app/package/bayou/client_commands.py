@@ -37,6 +37,7 @@ from bayou.values import (
     RestoredFiles,
     RestorePreview,
     RestoreRow,
+    ReviewedChangesData,
     Sandbox,
     SecretMasked,
     ServerView,
@@ -443,6 +444,29 @@ class ClientCommands:
         """Apply or discard staged changes. Without `pendingId` the only one. All is written as staged, or nothing."""
         return await self._ask(
             "resolve_pending", PendingResolved, "", action=action, reason=reason, pendingId=pending_id
+        )
+
+    async def review_changes(
+        self,
+        of: Literal["session", "prompt", "git", "entry"] = "prompt",
+        entry_id: str | None = None,
+        patch: bool = True,
+    ) -> ReviewedChangesData:
+        """Changes by file and hunk. Of a prompt, the session, since the last commit, or since an entry."""
+        return await self._ask(
+            "review_changes", ReviewedChangesData, "", of=of, entryId=entry_id, patch=patch
+        )
+
+    async def take_back_hunks(
+        self,
+        hunks: Sequence[str],
+        of: Literal["session", "prompt", "git", "entry"] = "prompt",
+        entry_id: str | None = None,
+        put_back: bool = False,
+    ) -> RestoredFiles:
+        """Take hunks of changes back. `hunks`: ids from `review_changes` with the same `of`."""
+        return await self._ask(
+            "take_back_hunks", RestoredFiles, "", hunks=hunks, of=of, entryId=entry_id, putBack=put_back
         )
 
     async def get_mcp_servers(self) -> Sequence[ServerView]:

@@ -1,0 +1,125 @@
+"""Commands about a review: the changes by file and hunk, and taking hunks back."""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Literal
+
+from app.engine.commands import response_data
+from app.engine.commands.session_command import require_entry, session_command, without_none
+from app.engine.files.session_files import DiffSource, EntryDiff, GitDiff, PromptDiff, SessionDiff
+from app.engine.session import Session
+from app.undo.review_records import Decisions
+from app.undo.reviewed_files import FileNow, ReviewedChanges, ReviewedHunk
+from app.values.user_errors import UserError
+
+
+@session_command(
+    "Changes by file and hunk",
+    "Of a prompt, the session, since the last commit, or since an entry.",
+)
+async def review_changes(
+    session: Session,
+    of: Literal["session", "prompt", "git", "entry"] = "prompt",
+    entry_id: str | None = None,
+    patch: bool = True,
+) -> response_data.ReviewedChangesData:
+    changes = await session.review.changes(_source(session, of, entry_id))
+    decided = session.review.decisions
+    files = [await _file_row(session, changes, at, decided, patch) for at in range(len(changes.files))]
+    return {"title": changes.differences.title, "files": files}
+
+
+@session_command(
+    "Take hunks of changes back",
+    "`hunks`: ids from `review_changes` with the same `of`.",
+)
+async def take_back_hunks(
+    session: Session,
+    hunks: Sequence[str],
+    of: Literal["session", "prompt", "git", "entry"] = "prompt",
+    entry_id: str | None = None,
+    put_back: bool = False,
+) -> response_data.RestoredFiles:
+    changes = await session.review.changes(_source(session, of, entry_id))
+    left = set(hunks)
+    chosen: dict[str, set[str]] = defaultdict(set)
+    for listed in changes.files:
+        file = await asyncio.to_thread(changes.file, listed.difference.path) if left else None
+        if file is None:
+            continue
+        for hunk in file.hunks:
+            if hunk.key in left and (hunk.key in file.taken) == put_back:
+                chosen[file.path].add(hunk.key)
+                left.discard(hunk.key)
+    if left or not chosen:
+        known = "taken back here" if put_back else "in these changes"
+        raise UserError(f"There are no hunks {', '.join(sorted(left)) or '(none given)'} {known}.")
+    return await _toggled(session, changes, chosen)
+
+
+async def _toggled(
+    session: Session, changes: ReviewedChanges, chosen: dict[str, set[str]]
+) -> response_data.RestoredFiles:
+    restored, entry_id = 0, None
+    kept: list[response_data.KeptFile] = []
+    for path, keys in chosen.items():
+        try:
+            done = await session.review.change_hunks(changes, path, frozenset(keys))
+        except UserError as problem:
+            kept.append({"path": path, "why": str(problem)})
+            continue
+        restored += 1
+        entry_id = done.entry_id
+    return without_none(restored=restored, kept=kept, entryId=entry_id)
+
+
+async def _file_row(
+    session: Session, changes: ReviewedChanges, at: int, decided: Decisions, patch: bool
+) -> response_data.ReviewedFileRow:
+    listed = changes.files[at]
+    difference = listed.difference
+    file = await asyncio.to_thread(changes.file, difference.path)
+    hunks: list[response_data.ChangedHunk] = []
+    if file is not None:
+        now = await session.review.on_disk(file)
+        hunks = [_hunk_row(hunk, file.taken, decided, now, patch=patch) for hunk in file.hunks]
+    return without_none(
+        path=difference.path,
+        deed=difference.deed,
+        movedFrom=listed.origin or None,
+        folded=listed.folded or None,
+        why=difference.why or None,
+        hunks=hunks,
+    )
+
+
+def _hunk_row(
+    hunk: ReviewedHunk, taken: frozenset[str], decided: Decisions, now: FileNow | str, *, patch: bool
+) -> response_data.ChangedHunk:
+    why = now.conflict(hunk) if isinstance(now, FileNow) else now
+    is_kept = hunk.key in decided.kept
+    state = "taken_back" if hunk.key in taken else "kept" if is_kept else "conflict" if why else "open"
+    return without_none(
+        id=hunk.key,
+        kind=hunk.kind,
+        state=state,
+        why=why or None,
+        first=hunk.first,
+        last=hunk.last,
+        added=hunk.added,
+        removed=hunk.removed,
+        note=hunk.note or None,
+        patch=hunk.patch if patch and hunk.patch else None,
+    )
+
+
+def _source(
+    session: Session, of: Literal["session", "prompt", "git", "entry"], entry_id: str | None
+) -> DiffSource:
+    if (of == "entry") != (entry_id is not None) and of != "prompt":
+        raise UserError("entryId is given together with of=entry, or with of=prompt.")
+    require_entry(session, entry_id)
+    if of == "entry":
+        return EntryDiff(entry_id=entry_id or "")
+    return {"session": SessionDiff(), "prompt": PromptDiff(entry_id=entry_id), "git": GitDiff()}[of]

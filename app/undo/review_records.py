@@ -1,0 +1,106 @@
+"""What a person decided in a review, and its form in session entries. No I/O here."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import msgspec
+
+from app.values.entries import CustomEntry, Entry
+from app.values.wire import new_id
+
+REVIEW_ENTRY_TYPE = "bayou.review"
+"""The type of the custom entry that records decisions about hunks, and remarks."""
+
+
+class _RecordedStruct(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    pass
+
+
+class Remark(_RecordedStruct, frozen=True, kw_only=True):
+    """A person's remark about a hunk; it waits until it is sent or dropped."""
+
+    id: str = msgspec.field(default_factory=new_id)
+    key: str
+    """The hunk."""
+    path: str
+    first: int
+    last: int
+    text: str
+    patch: str = ""
+    """The hunk as it was shown, for the message."""
+
+
+class ReviewData(_RecordedStruct, frozen=True, kw_only=True):
+    """The data of a `bayou.review` entry."""
+
+    v: int = 1
+    kept: tuple[str, ...] = ()
+    """Hunks that stay."""
+    opened: tuple[str, ...] = ()
+    """Hunks that are to be decided again."""
+    remarks: tuple[Remark, ...] = ()
+    closed: tuple[str, ...] = ()
+    """Remarks that were sent or dropped."""
+
+
+class Decisions(msgspec.Struct, frozen=True, kw_only=True):
+    """What was decided on a branch so far."""
+
+    kept: frozenset[str] = frozenset()
+    remarks: tuple[Remark, ...] = ()
+    """The remarks that wait, oldest first."""
+
+
+def as_data(data: ReviewData) -> Any:
+    return msgspec.to_builtins(data)
+
+
+def review_of(entry: Entry) -> ReviewData | None:
+    """Returns the data of a `bayou.review` entry; None for any other entry, and for invalid data."""
+    if not isinstance(entry, CustomEntry) or entry.custom_type != REVIEW_ENTRY_TYPE:
+        return None
+    try:
+        return msgspec.convert(entry.data, ReviewData)
+    except msgspec.ValidationError:
+        return None
+
+
+def decisions_on(path: Iterable[Entry]) -> Decisions:
+    """Combines the decisions on a branch; later ones replace earlier ones."""
+    kept: set[str] = set()
+    remarks: dict[str, Remark] = {}
+    for entry in path:
+        data = review_of(entry)
+        if data is None:
+            continue
+        kept.update(data.kept)
+        kept.difference_update(data.opened)
+        remarks.update((remark.id, remark) for remark in data.remarks)
+        for closed in data.closed:
+            remarks.pop(closed, None)
+    return Decisions(kept=frozenset(kept), remarks=tuple(remarks.values()))
+
+
+def remarks_text(remarks: Sequence[Remark]) -> str:
+    """Returns the one message that sends the remarks, in the order of files and lines."""
+    ordered = sorted(remarks, key=lambda one: (one.path, one.first, one.last))
+    count = len(ordered)
+    head = (
+        "I reviewed your changes and have a remark:" if count == 1 else "I reviewed your changes. My remarks:"
+    )
+    return "\n\n".join((head, *map(_remark_text, ordered)))
+
+
+def _remark_text(remark: Remark) -> str:
+    lines = ""
+    if remark.first:
+        lines = f":{remark.first}" if remark.first == remark.last else f":{remark.first}-{remark.last}"
+    patch = remark.patch.rstrip("\n")
+    if patch.count("\n") > _MAX_QUOTED_LINES:
+        patch = "\n".join((*patch.split("\n")[:_MAX_QUOTED_LINES], "…"))
+    fence = "~~~~" if "```" in patch else "```"
+    quote = f"\n{fence}diff\n{patch}\n{fence}" if patch else ""
+    return f"{remark.path}{lines}{quote}\n{remark.text.strip()}"
+
+
+_MAX_QUOTED_LINES = 30

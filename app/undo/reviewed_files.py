@@ -1,0 +1,388 @@
+"""Changed files as a review sees them: their hunks, which of them still stand on the disk, and what a file
+becomes when hunks are taken back or put back. Only reads."""
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from app.undo.change_lists import Differences, FileDifference, FileSides
+from app.undo.change_records import FileImage, RestoredHunk, decode_text, display_path, is_same
+from app.undo.content_store import hash_of
+from app.undo.disk_files import FileOnDisk, place_of, read_disk_state
+from app.undo.hunks import MovedText, TextHunk, hunks_of, key_of, without
+from app.undo.patches import MAX_BYTES, PatchSide, patch_of
+from app.values.user_errors import UserError
+from tools.repomap.index.kinds import kind_of
+
+HunkKind = Literal["lines", "file", "mode", "move"]
+_LOCK_FILES = frozenset(("package-lock.json", "pnpm-lock.yaml", "npm-shrinkwrap.json", "go.sum", "bun.lockb"))
+_MAX_PAIRED_FILES = 40
+"""More removed or new files are compared by their hash only."""
+_MAX_PAIRED_BYTES = 256 << 10
+_MIN_SIMILARITY = 0.6
+_HEAD_BYTES = 8 << 10
+
+
+class HunkChangedSince(UserError):
+    """Others changed the lines of a hunk, so it is left alone."""
+
+
+class ReviewedHunk(msgspec.Struct, frozen=True, kw_only=True):
+    """A part of a change that is kept or taken back as a whole."""
+
+    key: str
+    kind: HunkKind
+    """`lines`; `file`: all of a new, removed or binary file; `mode`; `move`: the file's new name."""
+    patch: str = ""
+    """A unified diff without the names of files; empty where there are no lines."""
+    note: str = ""
+    """What changed where no lines show it: `moved from a.py`, `no text: 3 B → 4 B`."""
+    first: int = 0
+    last: int = 0
+    added: int = 0
+    removed: int = 0
+    is_spacing: bool = False
+    """Only blanks and blank lines differ."""
+    text: TextHunk | None = None
+
+
+class FileGoal(msgspec.Struct, frozen=True, kw_only=True):
+    """What a file is to become."""
+
+    name: str
+    image: FileImage | None
+    data: bytes = b""
+
+
+class ReviewedFile(msgspec.Struct, frozen=True, kw_only=True):
+    """A changed file with its hunks."""
+
+    path: str
+    name: str
+    hunks: tuple[ReviewedHunk, ...]
+    before: PatchSide | None
+    after: PatchSide | None
+    old_name: str = ""
+    """The name before a move; empty if the file did not move."""
+    taken: frozenset[str] = frozenset()
+    """The hunks that were taken back."""
+    folders: tuple[str, ...] = ()
+    is_shared: bool = False
+    lacks: str = ""
+    """Why no hunk can be taken back: a content is not stored."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (self.name, self.old_name) if self.old_name else (self.name,)
+
+    def goal(self, taken: frozenset[str]) -> FileGoal:
+        """Returns the file without these hunks, as if nobody else had changed it."""
+        name = self.old_name if self._is_moved_back(taken) else self.name
+        if any(hunk.kind == "file" for hunk in self.hunks):
+            side = self.before if any(hunk.key in taken for hunk in self.hunks) else self.after
+            return _goal(name, side)
+        before, after = self.before, self.after
+        assert before is not None and after is not None
+        is_mode = any(hunk.kind == "mode" and hunk.key in taken for hunk in self.hunks)
+        mode = before.image.mode if is_mode else after.image.mode
+        texts = [hunk.text for hunk in self.hunks if hunk.text is not None and hunk.key in taken]
+        data = after.data or b""
+        if texts:
+            data = without(data.decode("utf-8"), texts).encode("utf-8")
+        image = msgspec.structs.replace(after.image, mode=mode, hash=hash_of(data), size=len(data))
+        return FileGoal(name=name, image=image, data=data)
+
+    def _is_moved_back(self, taken: frozenset[str]) -> bool:
+        return any(hunk.kind == "move" and hunk.key in taken for hunk in self.hunks)
+
+    def record(self, hunk: ReviewedHunk, *, put_back: bool) -> RestoredHunk:
+        return RestoredHunk(key=hunk.key, path=self.path, first=hunk.first, last=hunk.last, put_back=put_back)
+
+
+def _goal(name: str, side: PatchSide | None) -> FileGoal:
+    if side is None:
+        return FileGoal(name=name, image=None)
+    return FileGoal(name=name, image=side.image, data=side.data or b"")
+
+
+class FileNow:
+    """A reviewed file as it is on the disk at this moment."""
+
+    def __init__(self, file: ReviewedFile, root: Path, max_bytes: int) -> None:
+        """Raises `UnsupportedFile`."""
+        self.file = file
+        self.expected = file.goal(file.taken)
+        self.disk = _read(root, self.expected.name, max_bytes)
+        self._moved: MovedText | None = None
+        self._why = ""
+        if is_same(self.disk.image, self.expected.image):
+            return
+        texts = self._texts()
+        if texts is None:
+            self._why = _why_changed(self.disk.image, self.expected.image)
+        else:
+            known = [hunk.text for hunk in file.hunks if hunk.text is not None]
+            self._moved = MovedText(known, file.taken, *texts)
+
+    @property
+    def is_as_left(self) -> bool:
+        return not self._why and self._moved is None
+
+    def _texts(self) -> tuple[str, str] | None:
+        """Returns the text that the session left and the present one, if both are; None for a hunk of the
+        whole file."""
+        now, then = self.disk.image, self.expected.image
+        if now is None or then is None or now.kind != "file" or then.kind != "file":
+            return None
+        if any(hunk.kind == "file" for hunk in self.file.hunks) or len(self.disk.data or b"") > MAX_BYTES:
+            return None
+        expected, present = decode_text(self.expected.data), decode_text(self.disk.data or b"")
+        return None if expected is None or present is None else (expected, present)
+
+    def conflict(self, hunk: ReviewedHunk) -> str:
+        """Returns why a hunk cannot be taken or put back; empty if it can."""
+        if self.file.lacks:
+            return self.file.lacks
+        if self._why:
+            return self._why
+        if self._moved is None:
+            return ""
+        now, then = self.disk.image, self.expected.image
+        if hunk.kind == "mode" and now is not None and then is not None and now.mode != then.mode:
+            return "you changed its mode since"
+        if hunk.text is not None and not self._moved.stands(hunk.key):
+            return "you changed these lines since"
+        return ""
+
+    def goal(self, keys: frozenset[str]) -> FileGoal:
+        """Returns the present file with these hunks taken back, or put back where they were taken back.
+
+        Raises `HunkChangedSince`."""
+        file = self.file
+        for hunk in file.hunks:
+            if hunk.key in keys and (why := self.conflict(hunk)):
+                raise HunkChangedSince(f"{file.path}: {why}, so it stays as it is.")
+        goal = file.goal(file.taken ^ keys)
+        if self._moved is None:
+            return goal
+        now, then = self.disk.image, self.expected.image
+        assert now is not None and then is not None and goal.image is not None
+        texts = [hunk.key for hunk in file.hunks if hunk.text is not None and hunk.key in keys]
+        data = self._moved.with_changed(texts).encode("utf-8")
+        mode = goal.image.mode if now.mode == then.mode else now.mode
+        image = msgspec.structs.replace(goal.image, mode=mode, hash=hash_of(data), size=len(data))
+        return FileGoal(name=goal.name, image=image, data=data)
+
+
+def _read(root: Path, name: str, max_bytes: int) -> FileOnDisk:
+    return read_disk_state(place_of(root, name), max_bytes, takes_folder=True)
+
+
+def _why_changed(now: FileImage | None, then: FileImage | None) -> str:
+    if now is None:
+        return "you deleted it since"
+    return "you created it since" if then is None else "you changed it since"
+
+
+def reviewed_file(path: str, sides: FileSides, origin: FileSides | None = None) -> ReviewedFile:
+    """Returns a file with its hunks. `origin`: the removed file that it was moved from. Blocks."""
+    file = _compared(path, sides, origin, sides.after)
+    if sides.is_latest and sides.taken != file.taken:
+        # Hunks were taken back as parts of another comparison: what they left is compared.
+        return msgspec.structs.replace(_compared(path, sides, origin, sides.left), taken=frozenset())
+    return file
+
+
+def _compared(path: str, sides: FileSides, origin: FileSides | None, after: PatchSide | None) -> ReviewedFile:
+    before = origin.before if origin is not None else sides.before
+    old_name = origin.name if origin is not None else ""
+    hunks = _hunks(path, before, after, display_path(old_name))
+    lacks = next((one.why for one in (before, after) if one is not None and _lacks(one)), "")
+    return ReviewedFile(
+        path=path,
+        name=sides.name,
+        old_name=old_name,
+        hunks=hunks,
+        before=before,
+        after=after,
+        taken=sides.taken & {hunk.key for hunk in hunks},
+        folders=tuple(dict.fromkeys((*(origin.folders if origin is not None else ()), *sides.folders))),
+        is_shared=sides.is_shared,
+        lacks=lacks,
+    )
+
+
+def _lacks(side: PatchSide) -> bool:
+    return side.data is None and side.image.kind != "folder"
+
+
+def _image(side: PatchSide | None) -> FileImage | None:
+    return side.image if side is not None else None
+
+
+def _hunks(
+    path: str, before: PatchSide | None, after: PatchSide | None, old_path: str
+) -> tuple[ReviewedHunk, ...]:
+    texts = _two_texts(before, after)
+    if texts is None and old_path and before is not None and after is not None:
+        texts = ("", "")  # a moved file that is no text has the same content
+    if texts is None:
+        return (_file_hunk(path, before, after),)
+    assert before is not None and after is not None
+    found: list[ReviewedHunk] = []
+    if old_path:
+        key = key_of(path, "move", old_path)
+        found.append(ReviewedHunk(key=key, kind="move", note=f"moved from {old_path}"))
+    if before.image.mode != after.image.mode:
+        modes = f"{before.image.mode:o}", f"{after.image.mode:o}"
+        note = f"mode {modes[0]} → {modes[1]}"
+        found.append(ReviewedHunk(key=key_of(path, "mode", *modes), kind="mode", note=note))
+    return (*found, *(_line_hunk(hunk) for hunk in hunks_of(path, *texts)))
+
+
+def _two_texts(before: PatchSide | None, after: PatchSide | None) -> tuple[str, str] | None:
+    """Returns both texts of a changed text file; None where a file is new, removed, or no text."""
+    if before is None or after is None or before.image.kind != "file" or after.image.kind != "file":
+        return None
+    if before.data is None or after.data is None or max(len(before.data), len(after.data)) > MAX_BYTES:
+        return None
+    old, new = decode_text(before.data), decode_text(after.data)
+    return None if old is None or new is None else (old, new)
+
+
+def _line_hunk(hunk: TextHunk) -> ReviewedHunk:
+    return ReviewedHunk(
+        key=hunk.key,
+        kind="lines",
+        patch=hunk.patch,
+        first=hunk.first,
+        last=hunk.last,
+        added=hunk.added,
+        removed=hunk.removed,
+        is_spacing=hunk.is_spacing,
+        text=hunk,
+    )
+
+
+def _file_hunk(path: str, before: PatchSide | None, after: PatchSide | None) -> ReviewedHunk:
+    patch = patch_of(path, before, after)
+    at = patch.text.find("\n@@ ")
+    states = [repr(image.identity) if (image := _image(side)) else "" for side in (before, after)]
+    sides = [side for side in (before, after) if side is not None]
+    link = next((side for side in sides if side.image.kind == "link"), None)
+    note = patch.why or ("a symbolic link" if link is not None else "" if at >= 0 else "an empty file")
+    return ReviewedHunk(
+        key=key_of(path, *states),
+        kind="file",
+        patch=patch.text[at + 1 :] if at >= 0 else "",
+        note=note,
+        added=patch.added,
+        removed=patch.removed,
+    )
+
+
+class ListedFile(msgspec.Struct, frozen=True, kw_only=True):
+    """A row of a review: a changed file whose hunks are not computed yet."""
+
+    difference: FileDifference
+    origin: str = ""
+    """The path of the removed file that it was moved from."""
+    folded: str = ""
+    """Why its hunks need no look: `lock file`, `generated`."""
+
+
+class ReviewedChanges:
+    """The changes of a comparison by file and hunk; each file is read when it is first asked for."""
+
+    def __init__(self, differences: Differences) -> None:
+        """Pairs moved files. Blocks."""
+        self.differences = differences
+        self._sides: dict[str, FileSides | None] = {}
+        self._files: dict[str, ReviewedFile] = {}
+        origins = self._moves()
+        gone = set(origins.values())
+        self.files = tuple(
+            self._listed(one, origins.get(one.path, "")) for one in differences.files if one.path not in gone
+        )
+
+    def file(self, path: str) -> ReviewedFile | None:
+        """Returns a file with its hunks; None where its content is not known. Blocks."""
+        known = self._files.get(path)
+        if known is not None:
+            return known
+        listed = next((one for one in self.files if one.difference.path == path), None)
+        sides = self._sides_of(path) if listed is not None else None
+        if listed is None or sides is None:
+            return None
+        origin = self._sides_of(listed.origin) if listed.origin else None
+        file = self._files[path] = reviewed_file(path, sides, origin)
+        return file
+
+    def note_taken(self, path: str, taken: frozenset[str]) -> None:
+        """Notes which hunks of a file are taken back now."""
+        self._files[path] = msgspec.structs.replace(self._files[path], taken=taken)
+
+    def _sides_of(self, path: str) -> FileSides | None:
+        if path not in self._sides:
+            self._sides[path] = self.differences.sides(path)
+        return self._sides[path]
+
+    def _listed(self, difference: FileDifference, origin: str) -> ListedFile:
+        if origin:
+            difference = msgspec.structs.replace(difference, deed="moved")
+        return ListedFile(difference=difference, origin=origin, folded=_folded(difference.path))
+
+    def _moves(self) -> dict[str, str]:
+        """Returns the new paths of moved files with their old ones: files of the same content, or of mostly
+        the same lines."""
+        gone = [one.path for one in self.differences.files if one.deed == "removed"]
+        new = [one.path for one in self.differences.files if one.deed.startswith("new")]
+        if not gone or not new or max(len(gone), len(new)) > _MAX_PAIRED_FILES:
+            return {}
+        found: dict[str, str] = {}
+        left = {path: side for path in gone if (side := self._content(path, is_old=True)) is not None}
+        for path in new:
+            side = self._content(path, is_old=False)
+            scores = {old: _similarity(other, side) for old, other in left.items()} if side else {}
+            best = max(scores, key=lambda old: scores[old], default=None)
+            if best is not None and scores[best] >= _MIN_SIMILARITY:
+                found[path] = best
+                del left[best]
+        return found
+
+    def _content(self, path: str, *, is_old: bool) -> bytes | None:
+        sides = self._sides_of(path)
+        side = None if sides is None else sides.before if is_old else sides.after
+        if side is None or side.image.kind != "file" or not side.data or len(side.data) > _MAX_PAIRED_BYTES:
+            return None
+        return side.data
+
+
+def _similarity(old: bytes, new: bytes) -> float:
+    """Returns the share of common lines, weighed by their length."""
+    if old == new:
+        return 1.0
+    if decode_text(old) is None or decode_text(new) is None:
+        return 0.0
+    if not 0.5 < len(old) / len(new) < 2:
+        return 0.0
+    lines, others = Counter(old.split(b"\n")), Counter(new.split(b"\n"))
+    common = sum(len(line) * count for line, count in (lines & others).items())
+    return common / max(len(old), len(new))
+
+
+def _folded(path: str) -> str:
+    name = path.rpartition("/")[2]
+    if name in _LOCK_FILES or name.endswith(".lock"):
+        return "lock file"
+    return kind if (kind := kind_of(path, None, b"")) in ("generated", "vendored") else ""
+
+
+def folded_by_content(file: ReviewedFile) -> str:
+    """Returns why a file needs no look, judged by its first lines."""
+    sides: Sequence[PatchSide | None] = (file.after, file.before)
+    data = next((side.data for side in sides if side is not None and side.data), b"")
+    return "generated" if kind_of("", None, data[:_HEAD_BYTES]) == "generated" else ""

@@ -1,0 +1,126 @@
+"""A review of changes in a whole session: recorded on its branch, told to the model, there again after a restart."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from app.engine.commands.command_table import COMMANDS
+from app.engine.files.session_files import EntryDiff, GitDiff, PromptDiff, SessionDiff
+from app.values.entries import CustomMessageEntry, MessageEntry
+from app.values.messages import UserMessage
+from app.values.user_errors import UserError
+from tests.compaction.project_session import ProjectSession
+from tests.undo.test_footprints import git, needs_git
+from tests.undo.test_in_sessions import Page, write
+
+OLD = "".join(f"line {number}\n" for number in range(1, 41))
+NEW = OLD.replace("line 5\n", "five\n").replace("line 30\n", "thirty\n")
+
+
+@pytest.fixture
+async def page(tmp_path: Path) -> AsyncIterator[Page]:
+    scene = await ProjectSession(tmp_path).open()
+    made = Page(scene)
+    await made.prompt("make", write("a.txt", OLD))
+    await made.prompt("change", write("a.txt", NEW, 2), write("b.txt", "b\n"))
+    yield made
+    await made.session.close()
+
+
+async def keys(page: Page, path: str = "a.txt") -> list[str]:
+    changes = await page.session.review.changes(PromptDiff())
+    file = changes.file(path)
+    assert file is not None
+    return [hunk.key for hunk in file.hunks]
+
+
+async def test_decisions_are_there_after_a_restart_and_only_on_their_branch(page: Page) -> None:
+    session = page.session
+    review = session.review
+    changes = await review.changes(PromptDiff())
+    first, second = await keys(page)
+    prompt = session.log.leaf_id
+    await review.change_hunks(changes, "a.txt", frozenset((first,)))
+    review.keep(frozenset((second,)))
+    file = changes.file("a.txt")
+    assert file is not None and file.taken == {first}
+    review.remark(file, file.hunks[1], "why not 30?")
+    assert page.read("a.txt") == OLD.replace("line 30\n", "thirty\n")
+    told = [one for one in session.log.entries if isinstance(one, CustomMessageEntry)]
+    assert str(told[-1].content) == (
+        "The user reviewed and took back parts of your changes: a.txt line 5. Read the file again before "
+        "you edit it."
+    )
+    path = session.log.path
+    assert path is not None
+    await session.close()
+    again = Page(await page.scene.open(session=str(path)))
+    decided = again.session.review.decisions
+    assert decided.kept == {second} and [one.text for one in decided.remarks] == ["why not 30?"]
+    assert "a.txt:30\n```diff\n@@ " in again.session.review.message()
+    for of in (PromptDiff(), SessionDiff()):
+        changes = await again.session.review.changes(of)
+        file = changes.file("a.txt")
+        assert file is not None and file.taken == ({first} if of == PromptDiff() else frozenset())
+    again.session.review.close_remarks(frozenset(one.id for one in decided.remarks))
+    assert not again.session.review.message()
+    assert prompt is not None
+    await again.session.branches.go_to(prompt)
+    assert again.session.review.decisions.kept == frozenset()
+    page.scene.assembled = again.scene.assembled
+
+
+async def test_changes_since_an_entry_and_while_the_agent_works(page: Page) -> None:
+    prompts = [
+        entry.id
+        for entry in page.session.log.entries
+        if isinstance(entry, MessageEntry) and isinstance(entry.message, UserMessage)
+    ]
+    for entry_id, count in ((prompts[0], 1), (prompts[1], 2)):
+        changes = await page.session.review.changes(EntryDiff(entry_id=entry_id))
+        file = changes.file("a.txt")
+        assert file is not None and len(file.hunks) == count
+    with pytest.raises(UserError, match="not on this branch"):
+        await page.session.review.changes(EntryDiff(entry_id="missing"))
+
+
+@needs_git
+async def test_hunks_since_the_last_commit(page: Page) -> None:
+    git(page.project, "init", "-q")
+    git(page.project, "add", "-A")
+    git(page.project, "commit", "-qm", "one")
+    (page.project / "a.txt").write_text(NEW.replace("line 15\n", ""))
+    (page.project / "b.txt").unlink()
+    (page.project / "moved.txt").write_text("b\n")
+    changes = await page.session.review.changes(GitDiff())
+    assert [(one.difference.path, one.origin) for one in changes.files] == [
+        ("a.txt", ""),
+        ("moved.txt", "b.txt"),
+    ]
+    for path in ("a.txt", "moved.txt"):
+        file = changes.file(path)
+        assert file is not None
+        await page.session.review.change_hunks(changes, path, frozenset((file.hunks[0].key,)))
+    assert page.read("a.txt") == NEW and page.read("b.txt") == "b\n" and page.read("moved.txt") is None
+    assert (await page.session.review.changes(GitDiff())).files == ()
+
+
+async def test_the_commands_of_all_faces(page: Page) -> None:
+    found = await COMMANDS["review_changes"](page.session)
+    rows = {file["path"]: [hunk["state"] for hunk in file["hunks"]] for file in found["files"]}
+    assert rows == {"a.txt": ["open", "open"], "b.txt": ["open"]}
+    (page.project / "a.txt").write_text("mine\n" + NEW.replace("thirty\n", "mine\n"))
+    first, second = await keys(page)
+    done = await COMMANDS["take_back_hunks"](page.session, hunks=[first, second, *await keys(page, "b.txt")])
+    assert done["restored"] == 1 and [one["path"] for one in done["kept"]] == ["a.txt"]
+    assert page.read("b.txt") is None and "mine" in (page.read("a.txt") or "")
+    done = await COMMANDS["take_back_hunks"](page.session, hunks=[first])
+    assert (page.read("a.txt") or "").startswith("mine\nline 1\nline 2\nline 3\nline 4\nline 5\n")
+    found = await COMMANDS["review_changes"](page.session, patch=False)
+    rows = {file["path"]: [hunk["state"] for hunk in file["hunks"]] for file in found["files"]}
+    assert rows == {"a.txt": ["taken_back", "conflict"], "b.txt": ["taken_back"]}
+    await COMMANDS["take_back_hunks"](page.session, hunks=[first], put_back=True)
+    assert "five\n" in (page.read("a.txt") or "")
+    with pytest.raises(UserError, match="no hunks nonsense"):
+        await COMMANDS["take_back_hunks"](page.session, hunks=["nonsense"])

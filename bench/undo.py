@@ -144,6 +144,7 @@ def _tree(folder: Path, count: int) -> tuple[Path, SessionUndo]:
     environment = {**os.environ, "GIT_CONFIG_NOSYSTEM": "1", "HOME": str(folder)}
     for words in (
         ("init", "-q"),
+        ("config", "gc.auto", "0"),  # which would go on behind the commit
         ("add", "-A"),
         ("-c", "user.name=b", "-c", "user.email=b@b", "commit", "-qm", "one"),
     ):

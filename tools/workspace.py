@@ -10,10 +10,10 @@ import msgspec
 
 from tools.base import FileChange, ToolContext, ToolError
 from tools.box.abilities import system_abilities
-from tools.box.git_copies import GitCopies
 from tools.box.nested import NestedPathFinder
 from tools.box.plan import Abilities
 from tools.box.policy import Box
+from tools.box.set_aside import AutorunGuard
 from tools.edits.dialects.modes import EditMode
 from tools.edits.pending import PendingChanges
 from tools.edits.syntax import SyntaxChecks
@@ -119,12 +119,12 @@ class Workspace:
         self.artifacts = artifacts or Artifacts()
         self.nested = NestedPathFinder()
         """Finds nested repositories and autorun files below the workspace."""
-        self.git_copies = GitCopies(self.private_folder)
+        self.guard = AutorunGuard(self.nested, self.private_folder, lambda: self.artifacts.set_aside)
         self.read_cache = ReadCache()
         self.line_indexes = LineIndexes()
         self.syntax = SyntaxChecks()
         self.mutations = MutationQueue(self.files)
-        self.mutations.subscribe(self._update_map)
+        self.mutations.subscribe(self._heard_change)
         self.pending = PendingChanges(lambda: self.mutations)
         self.running: set[RunningProcess] = set()
         """Running commands, and processes that commands left behind."""
@@ -216,8 +216,11 @@ class Workspace:
         """Returns the repository that was used last, without inspecting anything."""
         return self._repository
 
-    def _update_map(self, change: FileChange) -> None:
-        """Reports a change to the repository map at once, in a thread."""
+    def _heard_change(self, change: FileChange) -> None:
+        """Leaves an autorun file in place that a tool of bayou's wrote, or undo restored; reports each change to the
+        repository map at once, in a thread."""
+        if change.by != "command":
+            self.guard.accept(change.path)
         if self._repository is not None:
             loop = asyncio.get_running_loop()
             loop.run_in_executor(None, self._repository.expect_edit(Path(change.path)))
@@ -245,7 +248,7 @@ class Workspace:
             self._repository = None
         if self._own_processes is not None:
             self._own_processes.close()
-        self.git_copies.close()
+        self.guard.close()
         self.artifacts.close()
 
 

@@ -372,7 +372,7 @@ class AgentRunner:
         return [*(self._queues.take("steering") or self._queues.take("follow_up"))]
 
     async def _settle(self) -> None:
-        for note in await self._jobs.looked_at():
+        for note in (*await self._jobs.looked_at(), *await self._permissions.boxes.notes_between_calls()):
             await self._event_bus.publish(Notice(level="warning", text=note))
         try:
             for aside in self._queues.take_asides():

@@ -157,6 +157,8 @@ class SessionParts:
         self.core.outcomes.close()
         await self.jobs.close()
         await self.servers.end()
+        for note in await self.permits.boxes.notes_between_calls():
+            telling.warn(note)
         await asyncio.wait([asyncio.ensure_future(telling.drain())], timeout=LISTENER_DRAIN_TIMEOUT)
         telling.close()
         self.planning.todos.close()

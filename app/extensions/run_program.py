@@ -96,9 +96,10 @@ async def run_in_sandbox(
         environment=child_environment(workspace.shell(), extra=env),
         box=box,
     )
-    said = await run_limited_program(
-        processes, line, text=(stdin or "").encode(), seconds=timeout, max_bytes=max_bytes
-    )
+    async with session.permissions.boxes.guarded(box, "hook or program of an extension", session.events.warn):
+        said = await run_limited_program(
+            processes, line, text=(stdin or "").encode(), seconds=timeout, max_bytes=max_bytes
+        )
     return ExecResult(
         stdout=said.output.decode("utf-8", "replace"),
         stderr=said.errors.decode("utf-8", "replace"),

@@ -9,10 +9,9 @@ import msgspec
 from app.mcp.managed_server import ManagedServer
 from app.mcp.server_registry import OfferedTool
 from tools.base import ToolContext, ToolError
-from tools.box.set_aside import changes_after, current_box, snapshot_before
 from tools.operations import CommandLine
 from tools.results import TextPart, ToolResult
-from tools.running.box_notes import change_notes, late_keys_note
+from tools.running.box_notes import change_notes, lasting_notes, late_keys_note
 from tools.running.commands import finish_despite_cancellation, watch_files
 from tools.running.watching import FilesAfterCommand
 from tools.workspace import workspace_of
@@ -35,11 +34,13 @@ async def run_watched(
     asked: Awaitable[_Said],
     result_of: Callable[[_Said], ToolResult],
 ) -> ToolResult:
-    """Returns the result, with the files that the server changed meanwhile where its sandbox could not
-    prevent it."""
-    now = await life.box()
-    box, workspace = current_box(now), workspace_of(context)
-    seen = await asyncio.to_thread(snapshot_before, box, workspace.nested, workspace.git_copies)
+    """Returns the result, with the files that the server changed meanwhile or since the last call, where its sandbox
+    could not prevent it."""
+    box, guard = await life.box(), workspace_of(context).guard
+    if box is None:
+        return await asyncio.to_thread(result_of, await asked)
+    seen = await asyncio.to_thread(guard.before, box)
+    notes = lasting_notes(guard.lasting_names, await asyncio.to_thread(guard.between))
     problem: ToolError | None = None
     result = ToolResult()
     try:
@@ -47,19 +48,16 @@ async def run_watched(
     except ToolError as failure:
         problem = failure
     finally:
-        behind = asyncio.to_thread(
-            changes_after,
-            seen,
-            box,
-            workspace.nested,
-            workspace.git_copies,
-            lambda: workspace.artifacts.set_aside,
-        )
-        notes = change_notes("server", await finish_despite_cancellation(behind))
-    if hidden := life.newly_hidden(now):
+        behind = asyncio.to_thread(guard.after, seen, box)
+        notes += change_notes("server", await finish_despite_cancellation(behind))
+    if hidden := life.newly_hidden(box):
         name = life.config.name
         notes.append(late_keys_note(f"the MCP server `{name}`", hidden, f"/mcp restart {name}"))
     if problem is not None:
         raise ToolError("\n".join([str(problem), *notes])) from None
+    return _with_notes(result, notes)
+
+
+def _with_notes(result: ToolResult, notes: list[str]) -> ToolResult:
     told = tuple(TextPart(text=f"[{note}]") for note in notes)
     return msgspec.structs.replace(result, content=(*result.content, *told)) if told else result

@@ -516,6 +516,8 @@ class ConnectionAttempt:
         where = folder / config.cwd if config.cwd else folder
         try:
             self._box = await self._ground.box(config)
+            if self._box is not None:
+                await self._ground.watch(config, self._box)
             command = CommandLine(
                 argv=(config.command, *config.args),
                 cwd=str(where),

@@ -102,6 +102,9 @@ async def _no_box(config: ServerConfig) -> "Box | None":
     return None
 
 
+async def _no_watch(config: ServerConfig, box: "Box") -> None: ...
+
+
 async def _as_written(config: ServerConfig) -> ServerConfig:
     return config
 
@@ -119,6 +122,8 @@ class ServerContext(msgspec.Struct, frozen=True, kw_only=True):
     remote: "Callable[[ServerConfig, ServerLog], Callable[[], Transport]] | None" = None
     """Makes the transport of a server on the network."""
     box: "Callable[[ServerConfig], Awaitable[Box | None]]" = _no_box
+    watch: "Callable[[ServerConfig, Box], Awaitable[None]]" = _no_watch
+    """Called before a server starts in a sandbox, to compare the places that the sandbox cannot protect."""
     elicit: Callable[[str, dict[str, Any]], Awaitable[dict[str, Any]]] | None = None
     manifests: ManifestStore = msgspec.field(default_factory=lambda: ManifestStore(None))
     logs: Path | None = None

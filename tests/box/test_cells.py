@@ -1,5 +1,6 @@
 """Files that run later which a cell makes are moved away, as behind a command."""
 
+import asyncio
 from collections.abc import Callable
 from pathlib import Path
 
@@ -49,6 +50,7 @@ async def test_what_a_cell_changes_that_came_after_the_kernel_is_named(
     workspace = boxed().workspace
     try:
         await result(workspace, "x = 1")
+        await asyncio.to_thread(workspace.guard.between)
         (project / ".envrc").write_text("mine")
         text = await result(workspace, "open('.envrc', 'w').write('evil')")
         assert "this cell made or changed" in text and ".envrc" in text and (project / ".envrc").exists()
@@ -67,6 +69,7 @@ async def test_a_shell_that_lasts_begins_anew_where_keys_came_after_it(
         assert "x is 1" in await hands.text("echo x is $x")
         (home / ".netrc").write_text("machine a password hunter2hunter2")
         assert "hunter2" not in await hands.text("cat ~/.netrc")
+        await asyncio.to_thread(hands.workspace.guard.between)
         (project / ".envrc").write_text("mine")
         outcome = await hands.outcome("echo evil >> .envrc")
         assert outcome.planted == (str(project / ".envrc"),)

@@ -1,17 +1,23 @@
 """Servers that are programs run in the sandbox."""
 
+import asyncio
 import json
+import os
+import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from app.assembly.options import Options
+from app.engine.permissions.permission_gate import ApprovalReply
+from app.providers.scripted import say
+from app.values.events import Notice, QuestionAsked
 from tests.box.conftest import skip_below
 from tests.mcp.test_in_session import Desk, desk
 
 __all__ = ["desk"]
-SCRIBBLING = str(Path(__file__).with_name("scribbling.py"))
 
 
 @pytest.mark.parametrize("mode", ["full", "auto-edit"])
@@ -72,7 +78,92 @@ async def test_a_server_is_named_that_can_read_keys_which_came_after_it_began(de
     assert "began before" not in await desk.result("mcp__scribbling__scribble")
 
 
-def configure(desk: Desk, place: Path) -> None:
+async def test_what_a_server_plants_beside_its_calls_is_moved_away_at_its_next_call(desk: Desk):
+    plant = await armed(desk)
+    await asyncio.to_thread(plant)
+    text = await desk.result("mcp__planting__look")
+    assert "appeared while the MCP server planting was running beside the calls" in text
+    assert all(name in text for name in (".envrc", ".vscode", ".mcp.json", "sub/.envrc"))
+    assert left(desk) == []
+
+
+async def test_it_is_moved_away_at_the_end_of_a_prompt_without_a_call(desk: Desk):
+    plant = await armed(desk)
+    await asyncio.to_thread(plant)
+    await desk.say(say("nothing to do"))
+    told = [event.text for event in desk.events if isinstance(event, Notice)]
+    assert any(".envrc, which runs later" in text and "move it back" in text for text in told)
+    assert left(desk) == []
+
+
+async def test_it_is_moved_away_when_the_session_ends(desk: Desk):
+    plant = await armed(desk)
+    await asyncio.to_thread(plant)
+    await desk.close()
+    assert any(isinstance(event, Notice) and ".envrc" in event.text for event in desk.events)
+    assert left(desk) == []
+
+
+async def test_what_a_person_makes_while_a_server_waits_stays(desk: Desk):
+    await armed(desk)
+    (desk.paths.cwd / ".envrc").write_text("by the person")
+    await desk.say(say("nothing to do"))
+    assert "moved to" not in await desk.result("mcp__planting__look")
+    assert (desk.paths.cwd / ".envrc").read_text() == "by the person"
+
+
+async def test_what_bayou_itself_was_allowed_to_write_stays(desk: Desk):
+    desk.asks = "person"
+    plant = await armed(desk)
+    desk.session.subscribe(
+        lambda event: isinstance(event, QuestionAsked) and event.answer.set_result(ApprovalReply(allows=True))
+    )
+    await desk.result("write", path=".envrc", content="allowed")
+    await desk.result("bash", command="mkdir .zed; echo allowed > .zed/tasks.json")
+    await asyncio.to_thread(plant)
+    text = await desk.result("mcp__planting__look")
+    assert f"{desk.paths.cwd / '.envrc'}, which runs later or decides what may run, changed while" in text
+    assert "project/.envrc, which runs later outside" not in text and "agent/blobs" not in text
+    assert left(desk) == [".envrc"] and (desk.paths.cwd / ".zed/tasks.json").exists()
+
+
+PLANTED = (
+    ".envrc",
+    ".mcp.json",
+    ".vscode/tasks.json",
+    ".git/commondir",
+    ".git/config.worktree",
+    "sub/.envrc",
+)
+
+
+async def armed(desk: Desk) -> Callable[[], None]:
+    """A session with a server that has been called once. Returns what makes it plant its files."""
+    skip_below("namespaces")
+    folder, gate = desk.paths.cwd, desk.paths.cwd / "gate"
+    os.mkfifo(gate)
+    subprocess.run(["git", "init", "-q", folder], check=True)  # noqa: ASYNC221  (quick)
+    configure(desk, gate, *(folder / name for name in PLANTED), name="planting")
+    await desk.known()
+    desk.open()
+    await desk.result("mcp__planting__look")
+
+    def plant() -> None:
+        gate.write_text("now")
+        gate.read_text()
+
+    return plant
+
+
+def left(desk: Desk) -> list[str]:
+    """The planted files that git or an editor would find."""
+    return [
+        name for name in PLANTED if (place := desk.paths.cwd / name).exists() and place.stat().st_size > 2
+    ]
+
+
+def configure(desk: Desk, *words: Path, name: str = "scribbling") -> None:
     desk.paths.agent_dir.mkdir(parents=True, exist_ok=True)
-    server = {"command": sys.executable, "args": [SCRIBBLING, str(place)]}
-    (desk.paths.agent_dir / "mcp.json").write_text(json.dumps({"mcpServers": {"scribbling": server}}))
+    script = str(Path(__file__).with_name(f"{name}.py"))
+    server = {"command": sys.executable, "args": [script, *map(str, words)]}
+    (desk.paths.agent_dir / "mcp.json").write_text(json.dumps({"mcpServers": {name: server}}))

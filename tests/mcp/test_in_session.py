@@ -15,6 +15,7 @@ from app.assembly.options import Options
 from app.assembly.session_builder import assemble_session
 from app.engine.context_breakdown import context_breakdown
 from app.engine.files.file_commands import undo_files
+from app.engine.permissions.permission_context import Approver
 from app.extensions.headless_ui import SilentUi
 from app.providers.scripted import Scripted, call, say
 from app.resources.paths import Paths
@@ -33,6 +34,7 @@ class Desk:
     def __init__(self, paths: Paths, **options: Any) -> None:
         self.paths = paths
         self.options = Options(**{"permissions": "full", **options})
+        self.asks: Approver | None = None
         self.assembled: AssembledSession | None = None
         self.script = Scripted()
         self.events: list[Any] = []
@@ -46,7 +48,7 @@ class Desk:
         (self.paths.agent_dir / "mcp.json").write_text(json.dumps({"mcpServers": written}))
 
     def open(self) -> Any:
-        self.assembled = assemble_session(self.options, self.paths, {}, ends_with_answer=True)
+        self.assembled = assemble_session(self.options, self.paths, {}, ends_with_answer=True, asks=self.asks)
         self.assembled.choice.set(self.script.register(self.assembled.registry))
         self.assembled.session.subscribe(self.events.append)
         return self.assembled.session

@@ -170,7 +170,7 @@ class _GitSearch:
         self._pinned[owner] = None
         for name in _CONTROL_FILES:
             path = f"{owner}/{name}"
-            if name in RESERVED_CONTENT and _is_git_folder(owner) and _is_reservable(path):
+            if name in RESERVED_CONTENT and _is_git_folder(owner) and not has_effect(path):
                 self._reserved[path] = None
             elif os.path.lexists(path):
                 self._guard(path)
@@ -251,8 +251,9 @@ def _links_on_path(path: str) -> Iterable[str]:
                 waiting += [one for one in reversed(target.split("/")) if one]
 
 
-def _is_reservable(path: str) -> bool:
-    return not os.path.islink(path) and _first_line(path) in ("", COMMONDIR_HERE)  # noqa: PTH114  (a text)
+def has_effect(path: str) -> bool:
+    """Returns whether an optional file of git is there with another content than bayou's own."""
+    return os.path.islink(path) or _first_line(path) not in ("", COMMONDIR_HERE)  # noqa: PTH114  (a text)
 
 
 def _is_git_folder(folder: str) -> bool:

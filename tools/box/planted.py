@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
+from tools.box.git_places import RESERVED_CONTENT, has_effect
 from tools.box.nested import NestedPaths
 from tools.box.policy import Box, covering_place
 from tools.git.config import read_small_text
@@ -52,6 +53,20 @@ def links_in_git(folders: Iterable[str]) -> frozenset[str]:
     return frozenset(found)
 
 
+def programs_of_git(folders: Iterable[str]) -> list[str]:
+    """Returns the hooks in git folders, and the files by which git would use another folder or configuration. Without
+    mounts commands can create them."""
+    found: list[str] = []
+    for folder in folders:
+        hooks = f"{folder}/hooks"
+        try:
+            found += [f"{hooks}/{name}" for name in os.listdir(hooks) if not name.endswith(".sample")]  # noqa: PTH208  (as below)
+        except OSError:
+            pass  # There are none.
+        found += [path for name in RESERVED_CONTENT if has_effect(path := f"{folder}/{name}")]
+    return found
+
+
 def changed_paths(before: Snapshot, after: Snapshot) -> tuple[str, ...]:
     """Returns created, changed and removed paths; a folder only if no path in it is reported."""
     found = [
@@ -75,12 +90,19 @@ def _add_paths(found: Snapshot, paths: Iterable[str]) -> None:
                 _add_path(found, f"{path}/{name}")
 
 
-def _add_path(found: Snapshot, path: str) -> None:
+def file_stamp(path: str) -> tuple[int, ...]:
+    """Returns what changes with the file; nothing if it is missing."""
     try:
         seen = os.lstat(path)
     except OSError:
-        return
-    found[path] = (seen.st_ino, seen.st_size, seen.st_mtime_ns, seen.st_ctime_ns, seen.st_mode)
+        return ()
+    return (seen.st_ino, seen.st_size, seen.st_mtime_ns, seen.st_ctime_ns, seen.st_mode)
+
+
+def _add_path(found: Snapshot, path: str) -> None:
+    stamp = file_stamp(path)
+    if stamp:
+        found[path] = stamp
 
 
 def _add_repository(found: Snapshot, git: str) -> None:

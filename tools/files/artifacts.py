@@ -10,7 +10,7 @@ from typing import Final
 
 import msgspec
 
-from tools.files.private import private_folder
+from tools.files.private import last_resort_folder, private_folder
 from tools.patterns import late
 
 SCHEME = "artifact://"
@@ -116,8 +116,9 @@ class Artifacts:
 
     @property
     def set_aside(self) -> Path:
-        """Returns the folder for files that were moved out of the workspace."""
-        return self._make_folder() / "set-aside"
+        """Returns the folder for files that were moved out of the workspace; they outlast a session without a
+        file, because they may be the user's own."""
+        return (last_resort_folder() if self._is_temporary else self._make_folder()) / "set-aside"
 
     def close(self) -> None:
         """Deletes the artifacts that belong to no session file."""

@@ -7,7 +7,6 @@ from typing import Any, Final
 import msgspec
 
 from tools.base import ToolCaller, ToolContext, ToolError
-from tools.box.set_aside import changes_after, current_box, snapshot_before
 from tools.kernel.cells import CodeCell, parse_cells
 from tools.kernel.kept import CellEnd, SessionKernel
 from tools.kernel.output import CellOutput
@@ -100,10 +99,10 @@ class Evaluation:
         # A user's cell has no call; the kernel that it shares with the agent runs in the agent's sandbox.
         box = await confine(self._call_id or "", lasts=True) if confine is not None else None
         await kernel.ensure(box, resets=self._request.resets or cells[0].resets)
-        now = current_box(box)
-        seen = await asyncio.to_thread(
-            snapshot_before, now, self._workspace.nested, self._workspace.git_copies
-        )
+        guard = self._workspace.guard
+        seen = await asyncio.to_thread(guard.before, box)
+        if box is not None:
+            await asyncio.to_thread(guard.watch, box, "the Python kernel")
         notices = kernel.take_notices()
         output = self.output = CellOutput(
             self._workspace.artifacts, kernel.take_late_output(), self._workspace.mask_output
@@ -125,14 +124,7 @@ class Evaluation:
                     output.line(end.done.error.text)
             if end.has_failed:
                 break
-        changes = await asyncio.to_thread(
-            changes_after,
-            seen,
-            now,
-            self._workspace.nested,
-            self._workspace.git_copies,
-            lambda: self._workspace.artifacts.set_aside,
-        )
+        changes = await asyncio.to_thread(guard.after, seen, box)
         notes += change_notes("cell", changes)
         return EvalReport(
             title=self._request.title,

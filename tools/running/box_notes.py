@@ -1,6 +1,7 @@
 """Words the notes on the sandbox behind a command's output: refusals, and changes that it could not prevent."""
 
 import os
+from collections.abc import Sequence
 from typing import Any
 
 from tools.box.git_copies import RestoredFiles
@@ -60,6 +61,25 @@ def change_notes(runner: str, changes: BoxChanges) -> list[str]:
         lines.append(planted_note(runner, changes.planted, home))
     if changes.put_back:
         lines.append(put_back_note(changes.put_back, home))
+    return [*lines, *map(limits_note, filter(None, [changes.limits]))]
+
+
+def lasting_notes(names: Sequence[str], changes: BoxChanges) -> list[str]:
+    """`names` are the processes that last beyond calls, one of which may have made the changes."""
+    home = os.path.expanduser("~")  # noqa: PTH111  (a text is wanted)
+    runners = " or ".join(names[:_MAX_NAMED])
+    lines = [
+        f"Sandbox: {home_relative(one.path, home)}, which runs later outside of the sandbox, appeared while {runners} "
+        f"was running beside the calls, so it was moved to {home_relative(one.kept, home)}. If you made it yourself, "
+        "move it back."
+        for one in changes.set_aside[:_MAX_NAMED]
+    ]
+    if changes.planted:
+        names_of_files = ", ".join(home_relative(path, home) for path in changes.planted[:_MAX_NAMED])
+        lines.append(
+            f"Sandbox: {names_of_files}, which runs later or decides what may run, changed while {runners} was running "
+            "beside the calls. If you did not change it yourself, look at it, and undo or remove it."
+        )
     return [*lines, *map(limits_note, filter(None, [changes.limits]))]
 
 

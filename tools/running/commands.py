@@ -13,15 +13,7 @@ import msgspec
 from tools.base import ToolError
 from tools.box.git_copies import RestoredFiles
 from tools.box.places import newly_hidden
-from tools.box.set_aside import (
-    BoxChanges,
-    BoxSnapshot,
-    SetAside,
-    changes_after,
-    changes_so_far,
-    current_box,
-    snapshot_before,
-)
+from tools.box.set_aside import BoxChanges, BoxSnapshot, SetAside, joined_changes
 from tools.operations import CommandLine, RunningProcess
 from tools.running.pipelines import PipelineReport, failed_part, with_pipeline_report
 from tools.running.process import BoxFailed, pipe
@@ -112,19 +104,10 @@ class RunningCommand:
 
     async def changes_so_far(self) -> BoxChanges:
         """Returns the changes since the last check that the sandbox could not prevent."""
-        workspace, before = self._workspace, self._seen
         changes, self._seen = await asyncio.to_thread(
-            changes_so_far,
-            before,
-            current_box(self._command.box),
-            workspace.nested,
-            lambda: workspace.artifacts.set_aside,
+            self._workspace.guard.so_far, self._seen, self._command.box
         )
-        self._earlier = BoxChanges(
-            planted=(*self._earlier.planted, *changes.planted),
-            set_aside=(*self._earlier.set_aside, *changes.set_aside),
-            limits=(*self._earlier.limits, *changes.limits),
-        )
+        self._earlier = joined_changes(self._earlier, changes)
         return changes
 
     async def newly_hidden(self) -> tuple[str, ...]:
@@ -203,15 +186,11 @@ class RunningCommand:
         )
         if not has_survivors:
             self._workspace.running.discard(self._process)
-        changes = await finish_despite_cancellation(
-            asyncio.to_thread(
-                changes_after,
-                self._seen,
-                current_box(self._command.box),
-                self._workspace.nested,
-                self._workspace.git_copies,
-                lambda: self._workspace.artifacts.set_aside,
-            )
+        changes = joined_changes(
+            self._earlier,
+            await finish_despite_cancellation(
+                asyncio.to_thread(self._workspace.guard.after, self._seen, self._command.box)
+            ),
         )
         files = await finish_despite_cancellation(self._watched()) if self._watched else None
         return CommandOutcome(
@@ -227,10 +206,10 @@ class RunningCommand:
             refused_hosts=self._workspace.refused_hosts(self._command.box.caller)
             if self._command.box
             else (),
-            planted=tuple(dict.fromkeys((*self._earlier.planted, *changes.planted))),
-            set_aside=(*self._earlier.set_aside, *changes.set_aside),
+            planted=changes.planted,
+            set_aside=changes.set_aside,
             put_back=changes.put_back,
-            limits=(*self._earlier.limits, *changes.limits),
+            limits=changes.limits,
             failed_part=failed_part(self._command.argv[-1], parts) if code == 0 else "",
         )
 
@@ -344,9 +323,7 @@ async def _start_watched(
     call_id: str | None,
 ) -> RunningCommand:
     output = RollingOutput(workspace.artifacts, tool, workspace.mask_output)
-    seen = await asyncio.to_thread(
-        snapshot_before, current_box(command.box), workspace.nested, workspace.git_copies
-    )
+    seen = await asyncio.to_thread(workspace.guard.before, command.box)
     if workspace.shell().is_persistent and not has_own_shell:
         session = workspace.shell_session
         if (
@@ -356,6 +333,8 @@ async def _start_watched(
         ):
             session.retire_when_free()
             workspace.shell_session = None
+        if command.box is not None:
+            await asyncio.to_thread(workspace.guard.watch, command.box, "the shell")
         if workspace.shell_session is None:
             workspace.shell_session = ShellSession(workspace.processes, workspace.private_folder)
         process, reading = await workspace.shell_session.start(command, extra or {})

@@ -244,7 +244,8 @@ class SessionDiagnostics:
             seconds=self._settings.timeout_seconds,
             private_folder=self._workspace.private_folder,
         )
-        return await run_and_compare(starts, changed, ground, around)
+        async with self._permissions.boxes.guarded(box, "checker", self._event_bus.warn):
+            return await run_and_compare(starts, changed, ground, around)
 
     def _unreported(self, problems: Sequence[CodeProblem]) -> list[CodeProblem]:
         """Returns the problems, sorted, that were not reported in this run, also if their line numbers

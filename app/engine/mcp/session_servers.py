@@ -208,6 +208,9 @@ class McpServers:
             self._masking.known.learn(f"MCP server {config.name}", known)
             return found
 
+        async def watch(config: "ServerConfig", box: "Box") -> None:
+            await asyncio.to_thread(self._core.workspace.guard.watch, box, f"the MCP server {config.name}")
+
         return ServerContext(
             processes=self._local_processes,
             folder=lambda: self._core.workspace.cwd,
@@ -215,6 +218,7 @@ class McpServers:
             resolved=resolved,
             remote=places.remote,
             box=self.box,
+            watch=watch,
             elicit=self._elicit,
             manifests=ManifestStore(places.paths.cache_dir / "mcp"),
             logs=places.paths.agent_dir / "mcp-logs",

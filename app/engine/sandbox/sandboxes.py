@@ -7,7 +7,8 @@ commands run outside."""
 import asyncio
 import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import AsyncGenerator, Callable, Iterable
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -27,6 +28,7 @@ from tools.box.abilities import system_abilities
 from tools.box.plan import Abilities, ConfinementMethod
 from tools.box.policy import Box, BoxKind
 from tools.box.requests import parse_request
+from tools.threads import await_uncancelled
 from tools.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -277,6 +279,35 @@ class Sandboxes:
             return None
         box = await asyncio.to_thread(self._places.held, "work", SandboxGrant())
         return msgspec.structs.replace(box, network="open")
+
+    @asynccontextmanager
+    async def guarded(
+        self, box: Box | None, runner: str, warn: Callable[[str], None]
+    ) -> AsyncGenerator[None]:
+        """Looks for files that run later which a program of bayou's makes in its sandbox. `runner` names it."""
+        if box is None:
+            yield
+            return
+        from tools.running.box_notes import change_notes  # noqa: PLC0415  (most sessions run no such program)
+
+        guard = self._workspace.guard
+        seen = await asyncio.to_thread(guard.before, box)
+        try:
+            yield
+        finally:
+            changes = await await_uncancelled(asyncio.to_thread(guard.after, seen, box))
+            for note in change_notes(runner, changes):
+                warn(note)
+
+    async def notes_between_calls(self) -> list[str]:
+        """Returns notes on files that appeared or changed beside the calls while a sandboxed process lasts, such as an
+        MCP server."""
+        guard = self._workspace.guard
+        if not guard.is_watching:
+            return []
+        from tools.running.box_notes import lasting_notes  # noqa: PLC0415  (most sessions have no such process)
+
+        return lasting_notes(guard.lasting_names, await asyncio.to_thread(guard.between))
 
     async def _with_proxy(self, box: Box, call_id: str, leave: SandboxGrant, *, lasts: bool) -> Box:
         """Adds the proxy's socket where hosts are allowed one by one."""

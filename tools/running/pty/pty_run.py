@@ -13,7 +13,6 @@ from typing import Final
 
 import msgspec
 
-from tools.box.set_aside import current_box, snapshot_before
 from tools.files.replacing import write_all
 from tools.limits import truncate_tail
 from tools.running.commands import (
@@ -53,9 +52,7 @@ async def run_in_terminal(
         seen_box = msgspec.structs.replace(command.box, has_terminal=True)
         command = msgspec.structs.replace(command, box=seen_box)
     watched = await watch_files(workspace, call_id, "bash", command)
-    seen = await asyncio.to_thread(
-        snapshot_before, current_box(command.box), workspace.nested, workspace.git_copies
-    )
+    seen = await asyncio.to_thread(workspace.guard.before, command.box)
     master, slave = os.openpty()
     hands = _TerminalInput(os.dup(master))
     aborted = asyncio.Event()

@@ -4,11 +4,14 @@ import asyncio
 import os
 import threading
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from app.assembly.signals import ENDING_SIGNALS, on_signals
-from app.engine.session import Session
 from app.printing import print_problem
 from app.sessions.errors import SessionError
+
+if TYPE_CHECKING:
+    from app.engine.session import Session
 
 SHUTDOWN_SECONDS = 1.8
 """The longest time from the request to end until the process has ended, even when something hangs: under two
@@ -59,7 +62,7 @@ def ending_signal() -> "asyncio.Future[int]":
     return stopped
 
 
-async def close_session(session: Session, tell: Callable[[str], object] = print_problem) -> None:
+async def close_session(session: "Session", tell: Callable[[str], object] = print_problem) -> None:
     """Ends a session: the partial answer is recorded as aborted, all child processes are ended, and a hanging
     tool does not block.
 
@@ -71,7 +74,7 @@ async def close_session(session: Session, tell: Callable[[str], object] = print_
         tell("some running work did not stop in time and was abandoned")
 
 
-async def _end(session: Session, tell: Callable[[str], object]) -> None:
+async def _end(session: "Session", tell: Callable[[str], object]) -> None:
     """Announces the end to extensions while the session still exists, then closes it."""
     try:
         await asyncio.wait_for(session.announce_end(), timeout=0.7)

@@ -29,13 +29,6 @@ _BLOCKED_PREFIX = "BLOCKED:"
 NO_PROMPT_ERROR = "No prompt was given. Pass one as an argument or on standard input."
 
 
-READER_TIMEOUT = 30.0
-"""How many seconds a reader may read nothing, after bayou has ended, before the rest of the output is
-dropped."""
-SIGNALLED_READER_TIMEOUT = 0.3
-"""The same limit after a signal to end."""
-
-
 class EndRequest:
     """Holds an extension's request to end bayou, which takes effect once the run has settled."""
 

@@ -11,8 +11,6 @@ from app.modes.event_deduplication import without_repeats
 from app.modes.headless_runs import (
     NO_PROMPT_ERROR,
     NO_REMEDY,
-    READER_TIMEOUT,
-    SIGNALLED_READER_TIMEOUT,
     EndRequest,
     PrepareSession,
     RemedyFor,
@@ -24,7 +22,7 @@ from app.modes.headless_runs import (
     send_prompt,
     wait_for_jobs,
 )
-from app.modes.stdout_writer import LineWriter, claim_stdout
+from app.modes.stdout_writer import READER_TIMEOUT, SIGNALLED_READER_TIMEOUT, LineWriter, claim_stdout
 from app.modes.wire_events import EventLines
 from app.values.codec import encode
 from app.values.events import AgentSettled

@@ -14,6 +14,11 @@ from typing import Any, TypeVar
 from tools.text import json_for_terminal
 
 T = TypeVar("T")
+READER_TIMEOUT = 30.0
+"""How many seconds a reader may read nothing, after bayou has ended, before the rest of the output is
+dropped."""
+SIGNALLED_READER_TIMEOUT = 0.3
+"""The same limit after a signal to end."""
 _MAX_QUEUED_BYTES = 1024 * 1024
 _WRITE_BYTES = 4096
 """A pipe or socket that is ready for writing takes this many bytes without blocking."""

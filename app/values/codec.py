@@ -28,9 +28,11 @@ def encode_json(data: Any) -> bytes:
 
 
 def _encode_pieces(data: Any) -> Any:
-    """Passes through data that is encoded already."""
+    """Passes through data that is encoded already, and returns the fields of a struct."""
     if isinstance(data, msgspec.Raw):
         return decode_json(bytes(data))
+    if isinstance(data, msgspec.Struct):
+        return msgspec.to_builtins(data)
     raise TypeError(f"{type(data).__name__} has no JSON form")
 
 

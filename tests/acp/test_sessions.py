@@ -76,7 +76,17 @@ async def test_a_session_is_listed_closed_loaded_forked_and_deleted(tmp_path: Pa
         # another program goes on with it, but not while it is open here
         code, problem = await continued(session, tmp_path)
         assert code != 0 and "is writing to this session" in problem
-        await client.call("session/close", sessionId=session)
+        async with bayou() as other:
+            await other.initialize()
+            with pytest.raises(AcpError, match="open elsewhere: process") as refused:
+                await other.call("session/load", sessionId=session, cwd=str(tmp_path), mcpServers=[])
+            assert "session/fork" in refused.value.data["details"]
+        for state in ("open", "closed"):
+            with pytest.raises(AcpError, match=f"belongs to the folder {tmp_path}, not to /") as refused:
+                await client.call("session/load", sessionId=session, cwd="/", mcpServers=[])
+            assert "session/fork" in refused.value.data["details"], state
+            if state == "open":
+                await client.call("session/close", sessionId=session)
         assert await continued(session, tmp_path) == (0, "")
         assert len(await history(client, session, tmp_path)) > len(shown)
 

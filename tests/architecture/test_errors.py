@@ -14,6 +14,7 @@ OF_A_MODULE_FOR_ITSELF = {
     "app/extensions/hooks/hook_table.py:InvalidHookAnswer": "as above; its hook says what counts instead",
     "app/package/bayou/batch.py:BatchFailed": "of the package in another program: why the batch was not run",
     "app/package/bayou/connection.py:RpcError": "of the client in another program: what the server answered",
+    "app/modes/acp/faults.py:RequestError": "of a request over ACP: the answer has its code and words",
     "app/modes/lines.py:TooLong": "a line that cannot be read; its answer has the words",
     "app/providers/errors.py:ProviderError": "becomes the answer's terminal event",
     "app/providers/stream/paced_sender.py:StreamBroken": "how a script breaks off",

@@ -47,6 +47,7 @@ ENTRIES: dict[str, tuple[str, ...]] = {
     "app.resources.settings.settings": HEAVY,
     "app.engine.session": HEAVY,
     "app.modes.print_mode": HEAVY,
+    "app.cli.commands.acp_command": (*HEAVY, "app.engine.session"),
     "app.cli.headless": (*HEAVY, "app.providers.offline.answers", "app.modes.rpc.serve"),
     "tools.results": (*HEAVY, "asyncio"),
     "tools.registry": HEAVY,

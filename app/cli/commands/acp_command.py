@@ -1,13 +1,14 @@
 """Implements `bayou acp`: serves an editor that speaks the Agent Client Protocol on standard input and output."""
 
 import asyncio
-import gc
 import os
 from pathlib import Path
 
 from app.assembly.options import Options, UsageError, resolve_word_paths
+from app.assembly.shutdown import ending_signal
 from app.cli.change_folder import current_folder
 from app.cli.options import options_from
+from app.modes.acp.serve import run_acp
 from app.printing import print_text
 from app.resources.paths import Paths
 from app.resources.private_folders import make_folders_private
@@ -39,14 +40,9 @@ def run(words: list[str]) -> int:
 def serve(options: Options, paths: Paths, log_file: Path | None = None) -> int:
     """Serves one client. The client names the folder of each session."""
     _refuse_what_the_client_says(options)
-    # Imports create many objects and free none, so collection is off until the SDK is there.
-    gc.disable()
-    from app.modes.acp.serve import run_acp  # noqa: PLC0415  (the SDK, for this face only)
-
-    gc.enable()
 
     async def served() -> int:
-        return await run_acp(options, paths, _stop_on_signals(), log_file)
+        return await run_acp(options, paths, ending_signal(), log_file)
 
     try:
         return asyncio.run(served())
@@ -90,9 +86,3 @@ def _refuse_what_the_client_says(options: Options) -> None:
     for flag, is_said in named.items():
         if is_said:
             raise UsageError(f"bayou acp does not take {flag}: the editor opens sessions and sends prompts.")
-
-
-def _stop_on_signals() -> "asyncio.Future[int]":
-    from app.assembly.shutdown import ending_signal  # noqa: PLC0415  (after the SDK)
-
-    return ending_signal()

@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
-from acp import RequestError
 
 from app.engine.core.user_questions import ApprovalReply
 from app.engine.permissions.gate_question import DENY, ONCE
@@ -13,6 +12,7 @@ from app.engine.questions.form_questions import UNSHOWN
 from app.engine.session import Session
 from app.modes.acp.calls import fenced, locations_of, title_of, tool_content
 from app.modes.acp.client import Client
+from app.modes.acp.faults import RequestError
 from app.modes.acp.forms import answers_of, form_request
 from app.modes.acp.update_values import (
     AskedCall,
@@ -159,7 +159,7 @@ class Questions:
 
     async def _permission(self, call: AskedCall, options: Sequence[str]) -> str | None:
         """Returns the chosen option; None if the client closed the question without an answer."""
-        result = await self._client.ask(
+        result = await self._client.connection.ask(
             "session/request_permission",
             PermissionQuestion(
                 session_id=self._session_id,
@@ -202,7 +202,7 @@ class Questions:
             text = f"{form.server or 'An extension'} asked “{form.message}”, which this client cannot show."
             self._session.events.publish_now(Notice(level="warning", text=text))
             return None
-        result = await self._client.ask("elicitation/create", form_request(form, self._session_id))
+        result = await self._client.connection.ask("elicitation/create", form_request(form, self._session_id))
         return answers_of(form, result)
 
     def _send(self, update: Update) -> None:

@@ -6,27 +6,11 @@ from collections.abc import Sequence
 from urllib.parse import unquote, urlsplit
 
 import msgspec
-from acp.schema import (
-    AudioContentBlock,
-    BlobResourceContents,
-    EmbeddedResourceContentBlock,
-    ImageContentBlock,
-    ResourceContentBlock,
-    TextContentBlock,
-    TextResourceContents,
-)
 
 from app.modes.acp.faults import invalid
+from app.modes.acp.requests import AudioBlock, ImageBlock, LinkBlock, PromptBlock, Resource, TextBlock
 from app.modes.acp.update_values import Block, ShownImage, ShownText
 from app.values.content import Image, Text, UserContent
-
-ContentBlock = (
-    TextContentBlock
-    | ImageContentBlock
-    | AudioContentBlock
-    | ResourceContentBlock
-    | EmbeddedResourceContentBlock
-)
 
 
 class Words(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,25 +20,23 @@ class Words(msgspec.Struct, frozen=True, kw_only=True):
     images: tuple[Image, ...] = ()
 
 
-def words_of(blocks: Sequence[ContentBlock]) -> Words:
+def words_of(blocks: Sequence[PromptBlock]) -> Words:
     """Returns the text and images of a prompt. Raises a `RequestError` for content that cannot be sent."""
     pieces: list[str] = []
     images: list[Image] = []
     for block in blocks:
-        if isinstance(block, TextContentBlock):
+        if isinstance(block, TextBlock):
             pieces.append(block.text)
-        elif isinstance(block, ImageContentBlock):
+        elif isinstance(block, ImageBlock):
             images.append(_image(block.data, block.mime_type))
-        elif isinstance(block, ResourceContentBlock):
+        elif isinstance(block, LinkBlock):
             pieces.append(_mention(block.uri))
-        elif isinstance(block, AudioContentBlock):
+        elif isinstance(block, AudioBlock):
             raise invalid("bayou takes no audio; it is not among its prompt capabilities")
-        elif isinstance(block.resource, TextResourceContents):
-            pieces.append(_file(_mention(block.resource.uri), block.resource.text))
-        elif (block.resource.mime_type or "").startswith("image/"):
+        elif (block.resource.mime_type or "").startswith("image/") and block.resource.text is None:
             images.append(_image(block.resource.blob, block.resource.mime_type or ""))
         else:
-            pieces.append(_file(_mention(block.resource.uri), _decoded(block.resource)))
+            pieces.append(_file(_mention(block.resource.uri), _text_of(block.resource)))
     text = "".join(pieces)
     if not text.strip() and not images:
         raise invalid("the prompt is empty")
@@ -100,12 +82,14 @@ def _file(name: str, text: str) -> str:
     return f'\n<file name="{name}">\n{text}\n</file>\n'
 
 
-def _decoded(blob: BlobResourceContents) -> str:
+def _text_of(resource: Resource) -> str:
+    if resource.text is not None:
+        return resource.text
     try:
-        data = base64.b64decode(blob.blob, validate=True)
+        data = base64.b64decode(resource.blob, validate=True)
     except (binascii.Error, ValueError):
         raise invalid("the data of an embedded resource is not Base64") from None
     try:
         return data.decode()
     except UnicodeDecodeError:
-        return f"({len(data):,} bytes of {blob.mime_type or 'a file'}, which is no text)"
+        return f"({len(data):,} bytes of {resource.mime_type or 'a file'}, which is no text)"

@@ -1,15 +1,21 @@
-"""The client: its capabilities, and the requests that bayou sends to it."""
+"""The client: its capabilities, what bayou offers it in return, and the updates that it is sent."""
 
-import asyncio
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
-from acp.connection import Connection
-from acp.schema import CancelRequestNotification, ClientCapabilities
-from pydantic import BaseModel
 
-from app.modes.acp.transport import ASKED, LineTransport
+from app.modes.acp.connection import Connection
+from app.modes.acp.requests import value_at
 from app.modes.acp.update_values import SessionNotice, Update
+from app.version import VERSION
+
+PROTOCOL_VERSION = 1
+_KEYS = (
+    ("anthropic", "Anthropic", "ANTHROPIC_API_KEY"),
+    ("openai", "OpenAI", "OPENAI_API_KEY"),
+    ("google", "Google", "GEMINI_API_KEY"),
+)
 
 
 class Abilities(msgspec.Struct, frozen=True, kw_only=True):
@@ -20,50 +26,60 @@ class Abilities(msgspec.Struct, frozen=True, kw_only=True):
     """Whether it can open the web page of a server's question."""
     has_terminals: bool = False
     """Whether it shows command output in a terminal."""
+    has_login_terminal: bool = False
+    """Whether it can run a sign-in in a terminal."""
 
     @classmethod
-    def declared(cls, capabilities: ClientCapabilities | None) -> "Abilities":
-        if capabilities is None:
-            return cls()
-        asked = capabilities.elicitation
-        more = capabilities.field_meta or {}
+    def declared(cls, capabilities: Any) -> "Abilities":
         return cls(
-            has_forms=asked is not None and asked.form is not None,
-            has_pages=asked is not None and asked.url is not None,
-            has_terminals=more.get("terminal_output") is True,
+            has_forms=value_at(capabilities, "elicitation", "form") is not None,
+            has_pages=value_at(capabilities, "elicitation", "url") is not None,
+            has_terminals=value_at(capabilities, "_meta", "terminal_output") is True,
+            has_login_terminal=value_at(capabilities, "auth", "terminal") is True,
         )
 
 
 class Client:
-    """Sends requests to the client, and cancels those that need no answer any more."""
+    """The client at the other end of a connection; its capabilities are known from `initialize` on."""
 
-    def __init__(self, transport: LineTransport, connection: Connection) -> None:
-        self.transport = transport
-        self._connection = connection
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
         self.abilities = Abilities()
 
     def update(self, session_id: str, update: Update) -> None:
         """Sends an update of a session at once."""
-        self.transport.notify("session/update", plain(SessionNotice(session_id=session_id, update=update)))
-
-    async def ask(self, method: str, parameters: BaseModel | msgspec.Struct) -> Any:
-        """Sends a request and returns the result. Raises `ConnectionError` if the client is gone, and `RequestError`
-        for a refusal; a cancelled request is withdrawn."""
-        asked: list[Any] = []
-        ASKED.set(asked)
-        try:
-            return await self._connection.send_request(method, plain(parameters))
-        except asyncio.CancelledError:
-            if asked:
-                taken_back = CancelRequestNotification(request_id=asked[0])
-                self.transport.notify("$/cancel_request", plain(taken_back))
-            raise
-        finally:
-            ASKED.set(None)
+        self.connection.notify("session/update", SessionNotice(session_id=session_id, update=update))
 
 
-def plain(value: BaseModel | msgspec.Struct) -> Any:
-    """Returns a message of the SDK, or one of bayou's own, as JSON data."""
-    if isinstance(value, BaseModel):
-        return value.model_dump(mode="json", by_alias=True, exclude_none=True)
-    return msgspec.to_builtins(value)
+def answer_to_initialize(abilities: Abilities) -> dict[str, Any]:
+    return {
+        "protocolVersion": PROTOCOL_VERSION,
+        "agentInfo": {"name": "bayou", "title": "bayou", "version": VERSION},
+        "agentCapabilities": {
+            "loadSession": True,
+            "promptCapabilities": {"image": True, "audio": False, "embeddedContext": True},
+            "mcpCapabilities": {"http": True, "sse": True},
+            "sessionCapabilities": {"list": {}, "resume": {}, "fork": {}, "close": {}, "delete": {}},
+        },
+        "authMethods": list(_ways_to_sign_in(abilities)),
+    }
+
+
+def _ways_to_sign_in(abilities: Abilities) -> Iterator[dict[str, Any]]:
+    """Yields a sign-in in a terminal, if the client can open one, and the key variables of the environment."""
+    if abilities.has_login_terminal:
+        yield {
+            "type": "terminal",
+            "id": "login",
+            "name": "Sign in",
+            "description": "Choose a provider, and sign in with an account or a key",
+            "args": ["--login"],
+        }
+    for provider, name, variable in _KEYS:
+        key = f"{name} API key"
+        yield {
+            "type": "env_var",
+            "id": f"{provider}-key",
+            "name": key,
+            "vars": [{"name": variable, "label": key}],
+        }

@@ -1,10 +1,32 @@
 """Errors of requests, with the reason where clients look for it: `data.reason` and `data.details`."""
 
-from acp import RequestError
-from pydantic import ValidationError
+from collections.abc import Mapping
+from typing import Any
 
+PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND = -32700, -32600, -32601
+INVALID_PARAMS, INTERNAL_ERROR = -32602, -32603
 AUTH_REQUIRED, RESOURCE_NOT_FOUND, CANCELLED = -32000, -32002, -32800
-INVALID_PARAMS, METHOD_NOT_FOUND, INTERNAL_ERROR = -32602, -32601, -32603
+
+
+class RequestError(Exception):
+    """A request was refused, by bayou or by the client."""
+
+    def __init__(self, code: int, message: str, data: Any = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.data = data
+
+    def as_object(self) -> dict[str, Any]:
+        """Returns the error as it is sent."""
+        error = {"code": self.code, "message": str(self)}
+        return error if self.data is None else {**error, "data": self.data}
+
+    @classmethod
+    def of_object(cls, error: Mapping[str, Any]) -> "RequestError":
+        """Returns the error that the client has sent."""
+        code = error.get("code")
+        text = str(error.get("message", "Error"))
+        return cls(code if isinstance(code, int) else INTERNAL_ERROR, text, error.get("data"))
 
 
 def fault(code: int, message: str, details: str = "") -> RequestError:
@@ -17,9 +39,3 @@ def invalid(reason: str) -> RequestError:
 
 def failed(reason: str, details: str = "") -> RequestError:
     return fault(INTERNAL_ERROR, reason, details)
-
-
-def invalid_parameters(method: str, problem: ValidationError) -> RequestError:
-    """Names the first wrong fields, without the values, which can be large or secret."""
-    wrong = [f"{'.'.join(map(str, one['loc'])) or 'params'}: {one['msg']}" for one in problem.errors()[:3]]
-    return fault(INVALID_PARAMS, f"Invalid parameters of {method}", "; ".join(wrong))

@@ -3,55 +3,25 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from acp.schema import (
-    CreateFormSessionElicitationRequest,
-    CreateUrlSessionElicitationRequest,
-    ElicitationBooleanPropertySchema,
-    ElicitationIntegerPropertySchema,
-    ElicitationMultiSelectPropertySchema,
-    ElicitationNumberPropertySchema,
-    ElicitationSchema,
-    ElicitationStringPropertySchema,
-    EnumOption,
-    TitledMultiSelectItems,
-)
-from pydantic import AnyUrl
-
 from app.mcp.elicitation_forms import validate_field
 from app.values.forms import AskedForm, FormField
 from app.values.wire import new_id
 
-Property = (
-    ElicitationStringPropertySchema
-    | ElicitationNumberPropertySchema
-    | ElicitationIntegerPropertySchema
-    | ElicitationBooleanPropertySchema
-    | ElicitationMultiSelectPropertySchema
-)
-Elicitation = CreateFormSessionElicitationRequest | CreateUrlSessionElicitationRequest
 _FORMATS = ("email", "uri", "date", "date-time")
 
 
-def form_request(form: AskedForm, session_id: str) -> Elicitation:
+def form_request(form: AskedForm, session_id: str) -> dict[str, Any]:
+    """Returns the parameters of `elicitation/create`."""
     message = f"{form.title}: {form.message}".rstrip(": ") if form.server else form.message
+    asked = {"sessionId": session_id, "message": message}
     if form.url:
-        return CreateUrlSessionElicitationRequest(
-            mode="url",
-            session_id=session_id,
-            message=message,
-            url=AnyUrl(form.url),
-            elicitation_id=new_id(),
-        )
-    return CreateFormSessionElicitationRequest(
-        mode="form",
-        session_id=session_id,
-        message=message,
-        requested_schema=ElicitationSchema(
-            type="object",
-            properties=dict(_properties(form)),
-            required=[field.name for field in form.fields if field.is_required],
-        ),
-    )
+        return {**asked, "mode": "url", "url": form.url, "elicitationId": new_id()}
+    schema = {
+        "type": "object",
+        "properties": dict(_properties(form)),
+        "required": [field.name for field in form.fields if field.is_required],
+    }
+    return {**asked, "mode": "form", "requestedSchema": schema}
 
 
 def answers_of(form: AskedForm, result: Any) -> Mapping[str, str] | str | None:
@@ -80,54 +50,48 @@ def _own_words(field: FormField) -> str:
     return f"{field.name}_other" if field.takes_text else field.name
 
 
-def _properties(form: AskedForm) -> Iterator[tuple[str, Property]]:
+def _properties(form: AskedForm) -> Iterator[tuple[str, dict[str, Any]]]:
     for field in form.fields:
-        yield field.name, _property(field)
+        schema = {"title": field.title, "description": field.description or None, **_schema_of(field)}
+        yield field.name, {key: value for key, value in schema.items() if value is not None}
         if field.takes_text:
-            yield (
-                _own_words(field),
-                ElicitationStringPropertySchema(type="string", title=f"{field.title}: in your own words"),
-            )
+            yield _own_words(field), {"type": "string", "title": f"{field.title}: in your own words"}
 
 
-def _property(field: FormField) -> Property:
-    told: dict[str, Any] = {"title": field.title, "description": field.description or None}
+def _schema_of(field: FormField) -> dict[str, Any]:
+    """Returns the JSON schema of a field's values; absent limits are None."""
     least = None if field.least is None else int(field.least)
     most = None if field.most is None else int(field.most)
     match field.kind:
         case "yes-no":
-            default, _ = validate_field(field, field.default)
-            return ElicitationBooleanPropertySchema(type="boolean", default=default, **told)
+            return {"type": "boolean", "default": validate_field(field, field.default)[0]}
         case "integer":
             default, _ = validate_field(field, field.default)
-            return ElicitationIntegerPropertySchema(
-                type="integer", minimum=least, maximum=most, default=default, **told
-            )
+            return {"type": "integer", "minimum": least, "maximum": most, "default": default}
         case "number":
-            return ElicitationNumberPropertySchema(
-                type="number", minimum=field.least, maximum=field.most, **told
-            )
+            return {"type": "number", "minimum": field.least, "maximum": field.most}
         case "several":
-            items = TitledMultiSelectItems(any_of=_choices(field))
-            default = field.default.split(", ") if field.default else None
-            return ElicitationMultiSelectPropertySchema(
-                type="array", items=items, min_items=least, max_items=most, default=default, **told
-            )
+            return {
+                "type": "array",
+                "items": {"anyOf": _choices(field)},
+                "minItems": least,
+                "maxItems": most,
+                "default": field.default.split(", ") if field.default else None,
+            }
         case "choice" | "text":
-            return ElicitationStringPropertySchema(
-                type="string",
-                one_of=_choices(field) or None,
-                min_length=least,
-                max_length=most,
-                format=field.format if field.format in _FORMATS else None,
-                default=field.default or None,
-                **told,
-            )
+            return {
+                "type": "string",
+                "oneOf": _choices(field) or None,
+                "minLength": least,
+                "maxLength": most,
+                "format": field.format if field.format in _FORMATS else None,
+                "default": field.default or None,
+            }
 
 
-def _choices(field: FormField) -> list[EnumOption]:
+def _choices(field: FormField) -> list[dict[str, str]]:
     return [
-        EnumOption(const=choice.value, title=": ".join(filter(None, (choice.title, choice.detail))))
+        {"const": choice.value, "title": ": ".join(filter(None, (choice.title, choice.detail)))}
         for choice in field.choices
     ]
 

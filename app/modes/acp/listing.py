@@ -6,11 +6,11 @@ import binascii
 from datetime import UTC, datetime
 from pathlib import Path
 
-from acp.schema import ListSessionsRequest, ListSessionsResponse, SessionInfo
-
 from app.assembly.options import Options
 from app.assembly.session_opening import read_settings
-from app.modes.acp.faults import RESOURCE_NOT_FOUND, fault, invalid
+from app.modes.acp.faults import INVALID_PARAMS, RESOURCE_NOT_FOUND, fault, invalid
+from app.modes.acp.requests import ListSessions
+from app.modes.acp.responses import ListedSession, SessionPage
 from app.resources.paths import Paths
 from app.sessions.errors import SessionNotFound
 from app.sessions.folders import header_of
@@ -21,7 +21,7 @@ PAGE = 50
 _LONGEST_TITLE = 200
 
 
-async def listed(options: Options, paths: Paths, request: ListSessionsRequest) -> ListSessionsResponse:
+async def listed(options: Options, paths: Paths, request: ListSessions) -> SessionPage:
     """Returns one page, newest first; those of the terminal are among them."""
     folder = Path(request.cwd) if request.cwd is not None else None
     if folder is not None and not folder.is_absolute():
@@ -30,9 +30,9 @@ async def listed(options: Options, paths: Paths, request: ListSessionsRequest) -
     found = await asyncio.to_thread(list_sessions, root_of(options, paths))
     wanted = [one for one in found if folder is None or is_same_folder(one.cwd, folder)]
     page = wanted[begin : begin + PAGE]
-    return ListSessionsResponse(
+    return SessionPage(
         sessions=[
-            SessionInfo(
+            ListedSession(
                 session_id=one.id,
                 cwd=one.cwd,
                 title=" ".join(one.title.split())[:_LONGEST_TITLE],
@@ -42,6 +42,25 @@ async def listed(options: Options, paths: Paths, request: ListSessionsRequest) -
         ],
         next_cursor=_cursor(begin + PAGE) if len(wanted) > begin + PAGE else None,
     )
+
+
+def file_in(options: Options, paths: Paths, session_id: str, cwd: Path) -> Path:
+    """Returns the file of a session that belongs to this folder. Raises a `RequestError`."""
+    file = file_of(options, paths, session_id)
+    header = header_of(file)
+    if header is not None:
+        require_folder(session_id, header.cwd, cwd)
+    return file
+
+
+def require_folder(session_id: str, own: str, cwd: Path) -> None:
+    """Raises a `RequestError` if a session does not belong to the folder that the client names."""
+    if not is_same_folder(own, cwd):
+        raise fault(
+            INVALID_PARAMS,
+            f"the session {session_id} belongs to the folder {own}, not to {cwd}",
+            f"Open it in {own}, or continue with a copy in {cwd}: session/fork.",
+        )
 
 
 def file_of(options: Options, paths: Paths, session_id: str) -> Path:

@@ -1,19 +1,9 @@
 """An open session of a client: its open prompts, and the updates sent to the client."""
 
 import asyncio
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Coroutine, Mapping
 from pathlib import Path
 from typing import Any, Literal
-
-from acp.schema import (
-    AcpMcpServer,
-    HttpMcpServer,
-    McpServerStdio,
-    PromptResponse,
-    SessionModeState,
-    SseMcpServer,
-    StopReason,
-)
 
 from app.assembly.assembled_session import AssembledSession
 from app.assembly.extensions.extension_setup import ConnectedExtensions, connect_extensions
@@ -25,13 +15,14 @@ from app.engine.core.prompt_intake import MissingApiKey, RequestRefused
 from app.engine.session import Session
 from app.extensions.headless_ui import EventUi
 from app.modes.acp.asking import Questions
-from app.modes.acp.blocks import ContentBlock, Words, words_of
-from app.modes.acp.client import Client, plain
+from app.modes.acp.blocks import Words
+from app.modes.acp.client import Client
 from app.modes.acp.commands import available, own_command
-from app.modes.acp.faults import AUTH_REQUIRED, failed, fault, invalid
+from app.modes.acp.faults import AUTH_REQUIRED, failed, fault
 from app.modes.acp.options import current_mode, modes_of, options_of, set_mode, set_option
 from app.modes.acp.replay import replayed
-from app.modes.acp.update_values import CommandsUpdate, ModeUpdate, OptionsUpdate, Update
+from app.modes.acp.responses import Modes, PromptEnd, StopReason
+from app.modes.acp.update_values import CommandsUpdate, ModeUpdate, Option, OptionsUpdate, Update
 from app.modes.acp.updates import Updates
 from app.modes.wire_events import JoinedEvents
 from app.printing import print_problem
@@ -51,7 +42,6 @@ from app.values.events import (
 from app.values.user_errors import UserError
 from app.values.wire import new_id
 
-ProvidedServer = HttpMcpServer | SseMcpServer | AcpMcpServer | McpServerStdio
 Delivery = Literal["follow_up", "steer"]
 _FIRST_UPDATES_AFTER = 0.05
 """Seconds between the answer that names a session and its first updates: some clients learn of a session only
@@ -84,7 +74,7 @@ class LivingSession:
         self._held: list[Update] | None = []
         """Updates held back until the client knows the session; None afterwards."""
         self._releasing: asyncio.TimerHandle | None = None
-        self._shown: tuple[str, bytes] | None = None
+        self._shown: tuple[str, list[Option]] | None = None
         """The mode and the options that the client knows."""
         self._extended: ConnectedExtensions | None = None
         self._updates = Updates(
@@ -95,12 +85,12 @@ class LivingSession:
         )
         self._questions = Questions(self.session, self.id, client)
         self._joined = JoinedEvents(self._tell)
-        self._leave = self.session.subscribe(self._joined.tell, pace=client.transport.room)
+        self._leave = self.session.subscribe(self._joined.tell, pace=client.connection.room)
         assembled.effective_settings.subscribe(lambda before: self._tell_options())
 
     @classmethod
     async def begin(
-        cls, options: Options, paths: Paths, client: Client, servers: Sequence[ProvidedServer]
+        cls, options: Options, paths: Paths, client: Client, servers: Mapping[str, dict[str, Any]]
     ) -> "LivingSession":
         """Opens the session. Raises `UserError` with the reason."""
         assembled = assemble_session(options, paths, asks="person")
@@ -125,10 +115,10 @@ class LivingSession:
     def cwd(self) -> Path:
         return self.session.cwd
 
-    def bring(self, servers: Sequence[ProvidedServer]) -> None:
+    def bring(self, servers: Mapping[str, dict[str, Any]]) -> None:
         """Adds the client's MCP servers to those of the files."""
-        for server in servers:
-            self.session.mcp.bring(server.name, _entry_of(server), origin="client")
+        for name, entry in servers.items():
+            self.session.mcp.bring(name, entry, origin="client")
 
     async def _extend(self, options: Options) -> None:
         ui = EventUi(self.session.events.publish_now, mode="acp", answer_seconds=_ANSWER_SECONDS)
@@ -168,7 +158,7 @@ class LivingSession:
         if self._extended is not None:
             RpcTrustPrompt(self._assembled, self._paths, self._extended.trust).begin()
 
-    def modes(self) -> SessionModeState:
+    def modes(self) -> Modes:
         return modes_of(self.session)
 
     def set_mode(self, mode: str) -> None:
@@ -177,10 +167,10 @@ class LivingSession:
     async def set_option(self, option: str, value: object) -> None:
         await set_option(self.session, option, value)
 
-    def options(self) -> list[Any]:
+    def options(self) -> list[Option]:
         """Returns the options as the client is about to show them."""
         found = options_of(self.session)
-        self._shown = current_mode(self.session), _written(found)
+        self._shown = current_mode(self.session), found
         return found
 
     def _tell_options(self) -> None:
@@ -188,10 +178,10 @@ class LivingSession:
         if self._shown is None:
             return
         mode_before, before = self._shown
-        found = self.options()
-        mode, now = self._shown
+        now = self.options()
+        mode, _ = self._shown
         if now != before:
-            self.send(OptionsUpdate(config_options=[plain(option) for option in found]))
+            self.send(OptionsUpdate(config_options=now))
         if mode != mode_before:
             self.send(ModeUpdate(current_mode_id=mode))
 
@@ -214,17 +204,16 @@ class LivingSession:
 
     # Prompts
 
-    async def prompt(self, blocks: Sequence[ContentBlock], meta: Mapping[str, Any]) -> PromptResponse:
-        """Runs one prompt, and returns its outcome. During a run the prompt is queued behind it, or joins it if
-        `_meta.bayou.delivery` is `steer`."""
-        words = words_of(blocks)
+    async def prompt(self, words: Words, asked: object) -> PromptEnd:
+        """Runs one prompt, and returns its outcome. During a run the prompt is queued behind it, or joins it if the
+        client has `asked` for `steer`."""
         cancels = self._cancels
         self.release()
         if self._has_settled:  # the run may still be ending, and would deliver nothing any more
             await self.session.wait_until_idle()
             if self._cancels != cancels:
                 return _response("cancelled")
-        delivery = self._delivery(meta)
+        delivery = self._delivery(asked)
         if self.is_guide and not self.session.log.entries:
             self._updates.say(f"{_NO_MODEL}\n\n")
         key = new_id()
@@ -238,7 +227,7 @@ class LivingSession:
         finally:
             del self._outcomes[key]
 
-    async def _outcome(self, words: Words, delivery: Delivery, key: str, cancels: int) -> PromptResponse:
+    async def _outcome(self, words: Words, delivery: Delivery, key: str, cancels: int) -> PromptEnd:
         own = own_command(words.text)
         work = self._carry_out(*own) if own is not None else self._take(words, delivery, key)
         taking = asyncio.ensure_future(work)
@@ -258,12 +247,10 @@ class LivingSession:
             await self.session.abort()
         return self._answer_to(await self._outcomes[key])
 
-    def _delivery(self, meta: Mapping[str, Any]) -> Delivery:
-        asked = meta.get("bayou")
-        word = asked.get("delivery") if isinstance(asked, Mapping) else None
+    def _delivery(self, asked: object) -> Delivery:
         if not self._outcomes and self.session.is_running:
             return "steer"  # the run began by itself: the person means what it does now
-        return "steer" if word == "steer" else "follow_up"
+        return "steer" if asked == "steer" else "follow_up"
 
     async def _take(self, words: Words, delivery: Delivery, key: str) -> None:
         await self.session.prompt(
@@ -276,7 +263,7 @@ class LivingSession:
         except UserError as problem:
             self._updates.say(str(problem))
 
-    def _answer_to(self, result: PromptResult) -> PromptResponse:
+    def _answer_to(self, result: PromptResult) -> PromptEnd:
         """Returns how a prompt ended. Raises a `RequestError` for a failed one, so that no client shows an empty
         turn as a success."""
         self._joined.flush()
@@ -317,25 +304,9 @@ class LivingSession:
                 outcome.set_result(PromptResult(id="", agent_invoked=False, status="aborted"))
 
 
-def _entry_of(server: ProvidedServer) -> dict[str, Any]:
-    """Returns a server as an entry of a configuration file. Raises a `RequestError` for a kind that bayou does
-    not offer."""
-    if isinstance(server, AcpMcpServer):
-        raise invalid(f"the MCP server {server.name} is to be reached over ACP, which bayou does not do")
-    if isinstance(server, McpServerStdio):
-        env = {one.name: one.value for one in server.env}
-        return {"command": server.command, "args": server.args, "env": env}
-    headers = {one.name: one.value for one in server.headers}
-    return {"type": server.type, "url": str(server.url), "headers": headers}
-
-
-def _response(reason: StopReason) -> PromptResponse:
-    return PromptResponse(stop_reason=reason)
+def _response(reason: StopReason) -> PromptEnd:
+    return PromptEnd(stop_reason=reason)
 
 
 def _how_to_sign_in(provider: str) -> str:
     return f"Run `bayou auth login {provider}` in a terminal, or set the provider's key for the editor."
-
-
-def _written(options: list[Any]) -> bytes:
-    return b"\n".join(option.model_dump_json().encode() for option in options)

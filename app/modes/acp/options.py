@@ -3,16 +3,11 @@
 from collections.abc import Sequence
 
 import msgspec
-from acp.schema import (
-    SessionConfigOptionSelect,
-    SessionConfigSelectGroup,
-    SessionConfigSelectOption,
-    SessionMode,
-    SessionModeState,
-)
 
 from app.engine.session import Session
 from app.modes.acp.faults import invalid
+from app.modes.acp.responses import Mode, Modes
+from app.modes.acp.update_values import Choice, ChoiceGroup, Option
 from app.permits.permission_decisions import PermissionMode
 from app.values.models import Model, thinking_level
 
@@ -32,29 +27,25 @@ def current_mode(session: Session) -> str:
     return PLAN if session.state.is_planning else session.state.permission_mode
 
 
-def modes_of(session: Session) -> SessionModeState:
-    return SessionModeState(
+def modes_of(session: Session) -> Modes:
+    return Modes(
         current_mode_id=current_mode(session),
-        available_modes=[
-            SessionMode(id=mode, name=name, description=told) for mode, (name, told) in _MODES.items()
-        ],
+        available_modes=[Mode(id=mode, name=name, description=told) for mode, (name, told) in _MODES.items()],
     )
 
 
-def options_of(session: Session) -> list[SessionConfigOptionSelect]:
+def options_of(session: Session) -> list[Option]:
     """Returns all options with their present values."""
     state = session.state
     found = [
-        SessionConfigOptionSelect(
-            type="select",
+        Option(
             id=MODE,
             name="Permissions",
             description="What runs without a question",
             category="mode",
             current_value=current_mode(session),
             options=[
-                SessionConfigSelectOption(value=mode, name=name, description=told)
-                for mode, (name, told) in _MODES.items()
+                Choice(value=mode, name=name, description=told) for mode, (name, told) in _MODES.items()
             ],
         )
     ]
@@ -62,14 +53,13 @@ def options_of(session: Session) -> list[SessionConfigOptionSelect]:
         found.append(_models(session, state.model))
         if len(state.levels) > 1:
             found.append(
-                SessionConfigOptionSelect(
-                    type="select",
+                Option(
                     id=THINKING,
                     name="Thinking",
                     description="How hard the model thinks",
                     category="thought_level",
                     current_value=state.thinking,
-                    options=[SessionConfigSelectOption(value=level, name=level) for level in state.levels],
+                    options=[Choice(value=level, name=level) for level in state.levels],
                 )
             )
     return found
@@ -113,7 +103,7 @@ async def use_model(session: Session, key: str) -> None:
     await session.models.use(session.models.choice.find(provider, model_id))
 
 
-def _models(session: Session, current: Model) -> SessionConfigOptionSelect:
+def _models(session: Session, current: Model) -> Option:
     available = list(session.models.choice.available())
     if all(model.key != current.key for model in available):
         available.insert(0, current)
@@ -121,20 +111,17 @@ def _models(session: Session, current: Model) -> SessionConfigOptionSelect:
     shown = available[:_MOST_MODELS]
     if all(model.key != current.key for model in shown):
         shown[-1] = current
-    return SessionConfigOptionSelect(
-        type="select",
+    return Option(
         id=MODEL,
         name="Model",
         category="model",
         current_value=current.key,
         options=[
-            SessionConfigSelectGroup(
+            ChoiceGroup(
                 group=provider,
                 name=provider,
                 options=[
-                    SessionConfigSelectOption(value=model.key, name=model.name)
-                    for model in shown
-                    if model.provider == provider
+                    Choice(value=model.key, name=model.name) for model in shown if model.provider == provider
                 ],
             )
             for provider in _providers(shown)

@@ -1,18 +1,21 @@
 """Serves one ACP client over standard input and output, until it has gone or a signal ends bayou."""
 
 import asyncio
-import logging
 from pathlib import Path
-
-from acp.connection import Connection
 
 from app.assembly.options import Options
 from app.exit_codes import FAILED
 from app.modes.acp.agent import Agent
 from app.modes.acp.client import Client
-from app.modes.acp.transport import LineTransport, LogLine
-from app.modes.headless_runs import READER_TIMEOUT, SIGNALLED_READER_TIMEOUT, print_failure
-from app.modes.stdout_writer import LineWriter, claim_stdin, claim_stdout
+from app.modes.acp.connection import Connection, LogLine
+from app.modes.stdout_writer import (
+    READER_TIMEOUT,
+    SIGNALLED_READER_TIMEOUT,
+    LineWriter,
+    claim_stdin,
+    claim_stdout,
+)
+from app.printing import print_problem
 from app.resources.paths import Paths
 
 
@@ -20,25 +23,22 @@ async def run_acp(
     options: Options, paths: Paths, stopped: "asyncio.Future[int]", log_file: Path | None = None
 ) -> int:
     """Serves until the input ends, the reader of the output has gone, or `stopped` is set."""
-    logging.getLogger().addHandler(logging.NullHandler())  # the SDK's tracebacks are none of the person's
     descriptor, writer = claim_stdin(), LineWriter(claim_stdout())
-    transport = LineTransport(
-        descriptor, writer, _log_into(log_file, paths) if log_file is not None else None
-    )
-    agent = Agent(options, paths)
-    connection = Connection(agent.carry_out, transport, listening=False)
-    agent.connect(Client(transport, connection))
-    serving = asyncio.ensure_future(writer.while_read(connection.main_loop()))
+    log = _log_into(log_file, paths) if log_file is not None else None
+    connection = Connection(descriptor, writer, log)
+    agent = Agent(options, paths, Client(connection))
+    serving = asyncio.ensure_future(writer.while_read(connection.serve(agent.carry_out)))
     await asyncio.wait({serving, stopped}, return_when=asyncio.FIRST_COMPLETED)
     is_stopped = stopped.done()
     serving.cancel()
     await agent.end()
     has_told = await writer.flush(SIGNALLED_READER_TIMEOUT if is_stopped else READER_TIMEOUT)
-    await connection.close()
+    await connection.end()
     if is_stopped:
         return 128 + stopped.result()
     if writer.failure:
-        return print_failure(writer.failure)
+        print_problem(writer.failure)
+        return FAILED
     return 0 if has_told else FAILED
 
 

@@ -1,7 +1,5 @@
-"""What bayou sends of a session as it goes on: updates, and the question about a call.
-
-The SDK's models of the same shapes cost five times as much to make and to encode; a session of thousands of messages is
-sent as a whole. Tests check every line against the protocol's schema."""
+"""What bayou sends of a session as it goes on: updates, and the question about a call. Tests check every line against
+the protocol's schema."""
 
 from collections.abc import Sequence
 from typing import Any, Literal
@@ -15,15 +13,15 @@ PlanStatus = Literal["pending", "in_progress", "completed"]
 PermissionKind = Literal["allow_once", "allow_always", "reject_once", "reject_always"]
 
 
-class _Sent(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+class Sent(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """A part of a message; absent values are left out."""
 
 
-class ShownText(_Sent, frozen=True, tag_field="type", tag="text"):
+class ShownText(Sent, frozen=True, tag_field="type", tag="text"):
     text: str
 
 
-class ShownImage(_Sent, frozen=True, tag_field="type", tag="image"):
+class ShownImage(Sent, frozen=True, tag_field="type", tag="image"):
     data: str
     mime_type: str
 
@@ -31,13 +29,13 @@ class ShownImage(_Sent, frozen=True, tag_field="type", tag="image"):
 Block = ShownText | ShownImage
 
 
-class ContentPart(_Sent, frozen=True, tag_field="type", tag="content"):
+class ContentPart(Sent, frozen=True, tag_field="type", tag="content"):
     """Text or an image that belongs to a call."""
 
     content: Block
 
 
-class DiffPart(_Sent, frozen=True, tag_field="type", tag="diff"):
+class DiffPart(Sent, frozen=True, tag_field="type", tag="diff"):
     """A changed file, as whole texts."""
 
     path: str
@@ -45,19 +43,19 @@ class DiffPart(_Sent, frozen=True, tag_field="type", tag="diff"):
     old_text: str | None = None
 
 
-class TerminalPart(_Sent, frozen=True, tag_field="type", tag="terminal"):
+class TerminalPart(Sent, frozen=True, tag_field="type", tag="terminal"):
     terminal_id: str
 
 
 Content = ContentPart | DiffPart | TerminalPart
 
 
-class Location(_Sent, frozen=True):
+class Location(Sent, frozen=True):
     path: str
     line: int | None = None
 
 
-class _Update(_Sent, frozen=True, tag_field="sessionUpdate"):
+class _Update(Sent, frozen=True, tag_field="sessionUpdate"):
     pass
 
 
@@ -99,7 +97,7 @@ class CallProgress(_Update, frozen=True, tag="tool_call_update"):
     meta: dict[str, Any] | None = msgspec.field(name="_meta", default=None)
 
 
-class PlannedItem(_Sent, frozen=True):
+class PlannedItem(Sent, frozen=True):
     content: str
     priority: Literal["high", "medium", "low"]
     status: PlanStatus
@@ -109,11 +107,11 @@ class PlanUpdate(_Update, frozen=True, tag="plan"):
     entries: Sequence[PlannedItem]
 
 
-class CommandInput(_Sent, frozen=True):
+class CommandInput(Sent, frozen=True):
     hint: str
 
 
-class CommandOffer(_Sent, frozen=True):
+class CommandOffer(Sent, frozen=True):
     """A slash command that the client completes."""
 
     name: str
@@ -129,16 +127,40 @@ class ModeUpdate(_Update, frozen=True, tag="current_mode_update"):
     current_mode_id: str
 
 
+class Choice(Sent, frozen=True):
+    """A value of an option."""
+
+    value: str
+    name: str
+    description: str | None = None
+
+
+class ChoiceGroup(Sent, frozen=True):
+    group: str
+    name: str
+    options: Sequence[Choice]
+
+
+class Option(Sent, frozen=True, tag_field="type", tag="select"):
+    """A setting of a session that the client shows."""
+
+    id: str
+    name: str
+    category: Literal["mode", "model", "thought_level"]
+    current_value: str
+    options: Sequence[Choice] | Sequence[ChoiceGroup]
+    description: str | None = None
+
+
 class OptionsUpdate(_Update, frozen=True, tag="config_option_update"):
-    config_options: Sequence[Any]
-    """The options as the responses have them, as plain data."""
+    config_options: Sequence[Option]
 
 
 class InfoUpdate(_Update, frozen=True, tag="session_info_update"):
     title: str | None = None
 
 
-class Spent(_Sent, frozen=True):
+class Spent(Sent, frozen=True):
     amount: float
     currency: str
 
@@ -164,14 +186,14 @@ Update = (
 )
 
 
-class SessionNotice(_Sent, frozen=True):
+class SessionNotice(Sent, frozen=True):
     """The parameters of `session/update`."""
 
     session_id: str
     update: Update
 
 
-class AskedCall(_Sent, frozen=True):
+class AskedCall(Sent, frozen=True):
     """A call as a question shows it."""
 
     tool_call_id: str
@@ -183,13 +205,13 @@ class AskedCall(_Sent, frozen=True):
     raw_input: Any = None
 
 
-class PermissionChoice(_Sent, frozen=True):
+class PermissionChoice(Sent, frozen=True):
     option_id: str
     name: str
     kind: PermissionKind
 
 
-class PermissionQuestion(_Sent, frozen=True):
+class PermissionQuestion(Sent, frozen=True):
     """The parameters of `session/request_permission`."""
 
     session_id: str

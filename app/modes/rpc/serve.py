@@ -13,17 +13,17 @@ import msgspec
 from app.engine.commands.command_table import COMMANDS
 from app.engine.commands.session_command import Command
 from app.engine.session import Session
-from app.modes.headless_runs import (
-    READER_TIMEOUT,
-    SIGNALLED_READER_TIMEOUT,
-    EndRequest,
-    PrepareSession,
-    print_failure,
-)
+from app.modes.headless_runs import EndRequest, PrepareSession, print_failure
 from app.modes.lines import TooLong, read_lines
 from app.modes.rpc.host_tools import HostTools, set_host_tools
 from app.modes.rpc.questions import OpenQuestions
-from app.modes.stdout_writer import LineWriter, claim_stdin, claim_stdout
+from app.modes.stdout_writer import (
+    READER_TIMEOUT,
+    SIGNALLED_READER_TIMEOUT,
+    LineWriter,
+    claim_stdin,
+    claim_stdout,
+)
 from app.modes.wire_events import EventLines
 from app.values.codec import decode_json, encode_json
 from app.values.user_errors import UserError

@@ -1,0 +1,125 @@
+"""The parameters of what a client sends. Fields that bayou does not use are left out, so they may have any form.
+
+Capabilities and `_meta` may have any form too: the protocol wants a wrong one read as an absent one."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import msgspec
+
+
+class _Received(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    pass
+
+
+class Initialize(_Received, frozen=True):
+    protocol_version: int
+    client_capabilities: Any = None
+
+
+class Authenticate(_Received, frozen=True):
+    method_id: str
+
+
+class NamedValue(_Received, frozen=True):
+    """A variable of a server's environment, or a header."""
+
+    name: str
+    value: str
+
+
+class ProvidedServer(_Received, frozen=True):
+    """An MCP server of the client: a program (`stdio`), or an address."""
+
+    name: str
+    type: Literal["stdio", "http", "sse", "acp"] = "stdio"
+    command: str = ""
+    args: Sequence[str] = ()
+    env: Sequence[NamedValue] = ()
+    url: str = ""
+    headers: Sequence[NamedValue] = ()
+
+
+class NewSession(_Received, frozen=True):
+    cwd: str
+    mcp_servers: Sequence[ProvidedServer] | None = None
+
+
+class OpenSession(_Received, frozen=True):
+    """The parameters of `session/load`, `session/resume` and `session/fork`."""
+
+    session_id: str
+    cwd: str
+    mcp_servers: Sequence[ProvidedServer] | None = None
+
+
+class ListSessions(_Received, frozen=True):
+    cwd: str | None = None
+    cursor: str | None = None
+
+
+class NamedSession(_Received, frozen=True):
+    """The parameters of `session/close`, `session/delete` and `session/cancel`."""
+
+    session_id: str
+
+
+class SetMode(_Received, frozen=True):
+    session_id: str
+    mode_id: str
+
+
+class SetOption(_Received, frozen=True):
+    session_id: str
+    config_id: str
+    value: Any
+
+
+class CancelRequest(_Received, frozen=True):
+    request_id: str | int | None
+
+
+class TextBlock(_Received, frozen=True, tag_field="type", tag="text"):
+    text: str
+
+
+class ImageBlock(_Received, frozen=True, tag_field="type", tag="image"):
+    data: str
+    mime_type: str
+
+
+class AudioBlock(_Received, frozen=True, tag_field="type", tag="audio"):
+    pass
+
+
+class LinkBlock(_Received, frozen=True, tag_field="type", tag="resource_link"):
+    uri: str
+
+
+class Resource(_Received, frozen=True):
+    """A file with its content: a text, or data in Base64."""
+
+    uri: str
+    mime_type: str | None = None
+    text: str | None = None
+    blob: str = ""
+
+
+class ResourceBlock(_Received, frozen=True, tag_field="type", tag="resource"):
+    resource: Resource
+
+
+PromptBlock = TextBlock | ImageBlock | AudioBlock | LinkBlock | ResourceBlock
+
+
+class Prompt(_Received, frozen=True):
+    session_id: str
+    prompt: Sequence[PromptBlock]
+    meta: Any = msgspec.field(name="_meta", default=None)
+
+
+def value_at(data: Any, *path: str) -> Any:
+    """Returns a value within objects of any form; None where there is none."""
+    for name in path:
+        data = data.get(name) if isinstance(data, Mapping) else None
+    return data

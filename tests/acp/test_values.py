@@ -1,0 +1,63 @@
+"""The fields that bayou reads and sends are those of the published schema."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+import pytest
+
+from app.modes.acp import requests, responses, update_values
+from tests.acp.peers import SCHEMA
+
+DEFINITIONS: Mapping[str, str | tuple[str, ...]] = {
+    "Initialize": "InitializeRequest",
+    "Authenticate": "AuthenticateRequest",
+    "NamedValue": ("EnvVariable", "HttpHeader"),
+    "ProvidedServer": ("McpServerStdio", "McpServerHttp", "McpServerSse"),
+    "NewSession": "NewSessionRequest",
+    "OpenSession": ("LoadSessionRequest", "ResumeSessionRequest"),
+    "ListSessions": "ListSessionsRequest",
+    "NamedSession": ("CloseSessionRequest", "DeleteSessionRequest", "CancelNotification"),
+    "SetMode": "SetSessionModeRequest",
+    "SetOption": "SetSessionConfigOptionRequest",
+    "CancelRequest": "CancelRequestNotification",
+    "Prompt": "PromptRequest",
+    "TextBlock": "TextContent",
+    "ImageBlock": "ImageContent",
+    "LinkBlock": "ResourceLink",
+    "Resource": ("TextResourceContents", "BlobResourceContents"),
+    "ResourceBlock": "EmbeddedResource",
+}
+"""The definitions of the schema that a value of `requests` is decoded from."""
+_BEYOND = {"type", "value"}
+"""Fields that the schema has in branches of a definition."""
+
+
+def properties(name: str) -> set[str]:
+    return set(SCHEMA["$defs"][name]["properties"]) | _BEYOND
+
+
+@pytest.mark.parametrize("name", DEFINITIONS)
+def test_what_is_read_has_the_names_of_the_schema(name: str) -> None:
+    known = DEFINITIONS[name]
+    kind = getattr(requests, name)
+    fields = {field.encode_name: field for field in msgspec.structs.fields(kind)}
+    offered = [properties(one) for one in ((known,) if isinstance(known, str) else known)]
+    assert set(fields) <= set.union(*offered)
+    needed = {one for one, field in fields.items() if field.required}
+    assert needed <= set.intersection(*offered), "what bayou insists on is in each form"
+
+
+def test_what_a_prompt_ends_with_and_the_states_of_a_call_are_those_of_the_schema() -> None:
+    for values, name in (
+        (responses.StopReason, "StopReason"),
+        (update_values.CallStatus, "ToolCallStatus"),
+        (update_values.PlanStatus, "PlanEntryStatus"),
+        (update_values.PermissionKind, "PermissionOptionKind"),
+        (update_values.ToolKind, "ToolKind"),
+    ):
+        assert set(values.__args__) <= constants(SCHEMA["$defs"][name])
+
+
+def constants(schema: Any) -> set[str]:
+    return {one["const"] for one in schema.get("oneOf", schema.get("anyOf", ())) if "const" in one}

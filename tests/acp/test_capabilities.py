@@ -7,7 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tests.acp.peers import AcpClient, bayou
+import pytest
+
+from tests.acp.peers import AcpClient, AcpError, bayou
 from tests.mcp.test_network_servers import Served
 
 MODEL = str(Path(__file__).with_name("priced_model.py"))
@@ -120,6 +122,33 @@ async def test_a_steering_prompt_joins_the_run_and_a_plain_one_waits_for_its_end
         (tmp_path / "go").touch()
         assert [await running, await steered, await later] == ["end_turn"] * 3
         assert client.text().index("and: steered") < client.text().index("and: later")
+
+
+async def test_the_setting_for_prompts_during_a_run_decides_where_the_client_says_nothing(
+    tmp_path: Path,
+) -> None:
+    settings = tmp_path / "agent" / "settings.json"
+    settings.parent.mkdir()
+    settings.write_text('{"acp": {"queue": "refuse"}}')
+    env = {"BAYOU_AGENT_DIR": str(settings.parent)}
+    async with bayou("-e", MODEL, "--permissions", "full", env=env) as client:
+        await client.initialize()
+        session = await client.new(tmp_path)
+        running = asyncio.ensure_future(client.prompt(session, "wait"))
+        await client.until(lambda: [one for one in client.of("tool_call_update") if "begun" in str(one)])
+        with pytest.raises(AcpError, match="A prompt is running in this session") as refused:
+            await client.prompt(session, "refused")
+        assert "acp.queue" in refused.value.data["details"]
+        later = asyncio.ensure_future(
+            client.prompt(session, "later", _meta={"bayou": {"delivery": "follow_up"}})
+        )
+        settings.write_text('{"acp": {"queue": "steer"}}')
+        joining = asyncio.ensure_future(client.prompt(session, "joining"))
+        await client.call("session/set_config_option", sessionId=session, configId="mode", value="full")
+        (tmp_path / "go").touch()
+        assert [await running, await joining, await later] == ["end_turn"] * 3
+        assert client.text().index("and: joining") < client.text().index("and: later")
+        assert "refused" not in client.text()
 
 
 async def test_output_of_commands_goes_to_clients_that_have_terminals(tmp_path: Path) -> None:

@@ -77,7 +77,12 @@ def scene_in(home: Path, values: dict[str, Any]) -> ProjectSession:
 
 def test_each_setting_has_a_case():
     cases = [case.name for case in (*LIVE, *OF_MAPS, *OF_UNDO, *ON_SCREEN, *TREE_MOVES)]
-    cases += [*AT_START, *IN_A_TERMINAL, "offline"]
+    cases += [
+        *AT_START,
+        *IN_A_TERMINAL,
+        "offline",
+        "acp.queue",
+    ]  # the last: in tests/acp/test_capabilities.py
     assert sorted(cases) == sorted(key.name for key in keys()), "what has no reader leaves the settings"
 
 

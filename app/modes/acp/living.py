@@ -205,8 +205,8 @@ class LivingSession:
     # Prompts
 
     async def prompt(self, words: Words, asked: object) -> PromptEnd:
-        """Runs one prompt, and returns its outcome. During a run the prompt is queued behind it, or joins it if the
-        client has `asked` for `steer`."""
+        """Runs one prompt, and returns its outcome. `asked`: whether the client wants it queued behind a run
+        (`follow_up`), or to join it (`steer`); else the setting `acp.queue` decides."""
         cancels = self._cancels
         self.release()
         if self._has_settled:  # the run may still be ending, and would deliver nothing any more
@@ -248,9 +248,23 @@ class LivingSession:
         return self._answer_to(await self._outcomes[key])
 
     def _delivery(self, asked: object) -> Delivery:
-        if not self._outcomes and self.session.is_running:
-            return "steer"  # the run began by itself: the person means what it does now
-        return "steer" if asked == "steer" else "follow_up"
+        """Raises a `RequestError` if prompts during a run are refused."""
+        if not self._outcomes:
+            # A run that began by itself: the person means what it does now.
+            return "steer" if self.session.is_running else "follow_up"
+        if asked in ("steer", "follow_up"):
+            return "steer" if asked == "steer" else "follow_up"
+        self.session.settings.look()
+        match self._assembled.effective_settings.settings.acp.queue:
+            case "refuse":
+                raise failed(
+                    "A prompt is running in this session",
+                    "Wait for its end or stop it. The setting acp.queue says that prompts do not wait.",
+                )
+            case "steer":
+                return "steer"
+            case "followUp":
+                return "follow_up"
 
     async def _take(self, words: Words, delivery: Delivery, key: str) -> None:
         await self.session.prompt(

@@ -28,6 +28,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     eval: single.EvalSettings = single.EvalSettings()
     diagnostics: single.DiagnosticSettings = single.DiagnosticSettings()
     mcp: single.McpSettings = single.McpSettings()
+    acp: single.AcpSettings = single.AcpSettings()
     render_mermaid: single.MermaidSettings = single.MermaidSettings()
     web: single.WebSettings = single.WebSettings()
     background: agent.BackgroundSettings = agent.BackgroundSettings()
@@ -72,6 +73,7 @@ GROUP_TITLES: Mapping[str, str] = {
     "eval": "Python",
     "diagnostics": "Linters",
     "mcp": "MCP servers",
+    "acp": "Editors (ACP)",
     "web": "Web pages",
     "render_mermaid": "Mermaid tool",
     "background": "Background jobs",

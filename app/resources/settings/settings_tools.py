@@ -1,4 +1,4 @@
-"""The settings of tools, MCP servers and the shell; `settings` composes them."""
+"""The settings of tools, MCP servers, editors and the shell; `settings` composes them."""
 
 from typing import Annotated, Literal
 
@@ -276,6 +276,19 @@ class McpSettings(SettingsGroup, frozen=True, kw_only=True):
             "without a sandbox.",
         ),
     ] = "auto"
+
+
+class AcpSettings(SettingsGroup, frozen=True, kw_only=True):
+    """Prompts of editors, which speak the Agent Client Protocol (docs/acp.md)."""
+
+    queue: Annotated[
+        Literal["followUp", "steer", "refuse"],
+        Meta(
+            title="Prompt during a run",
+            description="What becomes of a prompt that an editor sends while one runs. `followUp`: it waits for the "
+            "end of the run. `steer`: it joins the run before the next request. `refuse`: an error says that one runs.",
+        ),
+    ] = "followUp"
 
 
 class ShellSettings(SettingsGroup, frozen=True, kw_only=True):

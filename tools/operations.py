@@ -81,6 +81,13 @@ class RemovesFiles(Protocol):
 
 
 @runtime_checkable
+class SetsExecutable(Protocol):
+    """File operations that can make a file executable, and take that back."""
+
+    def set_executable(self, path: str, is_executable: bool) -> None: ...
+
+
+@runtime_checkable
 class GuardsFiles(Protocol):
     """File operations that detect changes by other programs."""
 
@@ -193,6 +200,11 @@ class LocalFiles:
 
     def remove(self, path: str) -> None:
         Path(path).unlink()
+
+    def set_executable(self, path: str, is_executable: bool) -> None:
+        mode = stat_module.S_IMODE(Path(path).stat().st_mode)
+        can_run = (mode & 0o444) >> 2  # for those who may read it
+        Path(path).chmod(mode | can_run if is_executable else mode & ~0o111)
 
     def replace(self, path: str, data: bytes) -> None:
         target = os.path.realpath(path)

@@ -1,6 +1,7 @@
 """Makes the sessions of helper agents: on the same engine, with the settings, rules and guards of their parent."""
 
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -8,25 +9,30 @@ import msgspec
 from app.agent.hooks import CallVerdict
 from app.assembly.assembled_session import AssembledSession
 from app.assembly.session_workspace import session_workspace
+from app.copies.isolated_copy import IsolatedCopies, IsolatedCopy
 from app.engine.core.hooks import Hooks
 from app.engine.core.model_choice import ModelChoice
-from app.engine.core.request_budget import RequestBudget
 from app.engine.core.session_options import SessionOptions
 from app.engine.core.toolbox import Toolbox
 from app.engine.dependencies import Dependencies
-from app.engine.helpers.helper_table import HelperRefused, HelperStart
+from app.engine.helpers.helper_run import HelperRefused, HelperRun, HelperStart
+from app.engine.permissions.session_rules import SessionRules
 from app.engine.secrets.known_secrets import SecretSources
 from app.engine.session import Session
+from app.permits.rules import PermitRule
 from app.providers.failure_kinds import classify
 from app.providers.models.model_names import ModelNotFound, select_model
 from app.resources.helper_kinds import HelperKind, HelperKinds, find_helper_kinds
-from app.resources.paths import Paths
+from app.resources.paths import Paths, state_folder
 from app.sessions.session_log import SessionLog
 from app.values.content import ToolCall
+from app.values.events import Event, SessionReplaced
 from app.values.models import Model, ThinkingLevel
+from app.values.user_errors import UserError
 from tools.base import Tool
 from tools.results import ToolResult
 
+_MAX_NAMED = 10
 _PROMPT = (
     "You are the helper “{name}” of another agent, which reads only your last message: put everything it needs there, "
     "short and exact, with paths and lines. No person reads along, so ask nothing; if something is missing, say so and "
@@ -65,13 +71,33 @@ class HelperSessions:
     def kinds(self) -> HelperKinds:
         return find_helper_kinds(self._paths, is_trusted=self._parent().project.decision.is_trusted)
 
-    def start(self, kind: HelperKind, title: str, budget: RequestBudget) -> HelperStart:
+    async def copy(self, helper: HelperRun) -> IsolatedCopy:
+        """Copies the repository that the session works in. Raises `UserError`."""
+        session = self._parent().session
+        if not session.tools.workspace.has_local_files:
+            raise HelperRefused(
+                "This session's files are on another machine, where no separate copy can be made. Start it without "
+                "isolated."
+            )
+        try:
+            return await self._copies.make(session.cwd, session=session.log.path, title=helper.name)
+        except UserError as problem:
+            raise HelperRefused(f"{problem} Start it without isolated.") from None
+
+    def left(self) -> list[IsolatedCopy]:
+        return self._copies.left(self._parent().session.cwd)
+
+    @property
+    def _copies(self) -> IsolatedCopies:
+        return IsolatedCopies(state_folder(self._paths.home, self._env) / "copies", self._paths.home)
+
+    def start(self, helper: HelperRun) -> HelperStart:
         """Raises `UserError`."""
-        parent = self._parent()
+        parent, kind, copy = self._parent(), helper.kind, helper.copy
         session = parent.session
         model, level, remark = self._model(kind, parent)
-        log = self._log(parent)
-        log.rename(f"{kind.name}: {title}")
+        log = self._log(parent, helper)
+        folder = copy.inside(session.cwd) if copy is not None else session.cwd
         choice = ModelChoice(
             parent.choice.catalogue, parent.choice.credentials, thinking=level or parent.choice.thinking
         )
@@ -79,12 +105,15 @@ class HelperSessions:
         if level is not None:
             choice.set_thinking(level)
         settings = parent.effective_settings
+        paths = msgspec.structs.replace(self._paths, cwd=folder)
         workspace = session_workspace(
-            self._paths, settings, parent.project, log, parent.hooks, choice, has_person=False
+            paths, settings, parent.project, log, parent.hooks, choice, has_person=False
         )
-        session.files.record_for(workspace)
+        if copy is None:
+            session.files.record_for(workspace)
         tools = _tools_for(kind, session.tools)
-        told = {"helper": "\n\n".join(filter(None, (_PROMPT.format(name=kind.name), kind.prompt)))}
+        words = _PROMPT.format(name=kind.name), _told_of_copy(copy), kind.prompt
+        told = {"helper": "\n\n".join(filter(None, words)), "cwd": folder.as_posix()}
         made, unsubscribe = settings.subscribed_in(
             lambda: Session(
                 Dependencies(
@@ -96,10 +125,14 @@ class HelperSessions:
                     sections=lambda active: {**parent.prompt(active), **told},
                     classify=classify,
                     options=SessionOptions(settings, ends_with_answer=True),
-                    budget=budget,
+                    budget=helper.budget,
                     hooks=HelperHooks(parent.hooks),
                     standing=msgspec.structs.replace(
-                        session.permissions.standing, session_rules=lambda: session.permissions.rules.given
+                        session.permissions.standing,
+                        session_rules=lambda: _session_rules(
+                            session.permissions.rules, copy, self._paths.home
+                        ),
+                        add_session_rule=session.permissions.rules.add,
                     ),
                     secrets=SecretSources(
                         agent_dir=self._paths.agent_dir, home=self._paths.home, env=self._env
@@ -111,9 +144,16 @@ class HelperSessions:
         made.on_close(unsubscribe)
         return HelperStart(made, remark)
 
-    def _log(self, parent: AssembledSession) -> SessionLog:
+    def _log(self, parent: AssembledSession, helper: HelperRun) -> SessionLog:
+        """Returns a new log, or that of a helper which goes on."""
+        if helper.session_file is not None:
+            return parent.places.open(helper.session_file)
+        if helper.log is not None:
+            return helper.log
         file = parent.session.log.path
-        return parent.places.new(parent=file) if file is not None else SessionLog.in_memory(self._paths.cwd)
+        log = parent.places.new(parent=file) if file is not None else SessionLog.in_memory(self._paths.cwd)
+        log.rename(helper.name)
+        return log
 
     def _model(self, kind: HelperKind, parent: AssembledSession) -> tuple[Model, ThinkingLevel | None, str]:
         """Returns the model, its thinking level, and a remark if it is not the one that the kind names."""
@@ -131,6 +171,49 @@ class HelperSessions:
             f"its model {kind.model} is not available; it used {own.key}" if kind.model is not None else ""
         )
         return own, None, remark
+
+
+async def offer_left_changes(session: Session, *, is_told: bool) -> None:
+    """Offers what helpers had changed in copies when bayou ended, now and whenever another session is opened.
+    `is_told`: also says what waits in other sessions."""
+
+    async def offer() -> None:
+        told = await session.helpers.offer_left()
+        if told and is_told:
+            session.events.notify(told, "info")
+
+    async def follow(event: Event) -> None:
+        if isinstance(event, SessionReplaced) and event.reason != "tree":
+            await offer()
+
+    session.subscribe(follow, hears=("session_replaced",))
+    await offer()
+
+
+def _told_of_copy(copy: IsolatedCopy | None) -> str:
+    if copy is None:
+        return ""
+    left_out = ", ".join(copy.record.left_out[:_MAX_NAMED])
+    return (
+        f"You work in {copy.folder}, a separate copy of {copy.record.source} as it is now, with its uncommitted files "
+        "and without files that git ignores. What you change there is offered to the person when you end; commits, "
+        "ignored files and changes elsewhere are not."
+        + (f" Repositories inside of it are not copied: {left_out}." if left_out else "")
+    )
+
+
+def _session_rules(rules: SessionRules, copy: IsolatedCopy | None, home: Path) -> tuple[PermitRule, ...]:
+    """Returns the rules of the parent's session alone. What any of its rules refuses or asks about by an absolute path
+    holds for the same path in the copy."""
+    found = list(rules.given)
+    if copy is None:
+        return tuple(found)
+    source = copy.record.source
+    for rule in rules.all().rules:
+        pattern = f"{home}{rule.pattern[1:]}" if rule.pattern.startswith("~/") else rule.pattern
+        if rule.deed != "allow" and (pattern == source or pattern.startswith(f"{source}/")):
+            found.append(msgspec.structs.replace(rule, pattern=f"{copy.folder}{pattern[len(source) :]}"))
+    return tuple(found)
 
 
 def _tools_for(kind: HelperKind, parent: Toolbox) -> tuple[Tool, ...]:

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import msgspec
 
-from app.batch.repositories import Baseline, Git, GitFailed, RepositoryCopies
 from app.batch.tasks import BatchError, Run, Task
+from app.copies.repository_copies import Baseline, Git, GitFailed, RepositoryCopies
+from app.resources.paths import state_folder
 from tools.files.presence import is_dir
 
 _PREFIX = "bayou-batch-"
@@ -42,7 +43,7 @@ class Workspaces:
     def __init__(self, home: Path, above: Path | None, out: Path) -> None:
         """`above`: where the temporary folder is made; by default not in `/tmp`, which commands in any sandbox may
         write. `out`, the batch's results, is in no copy. Raises `BatchError`."""
-        above = above or _state_folder(home)
+        above = above or state_folder(home, os.environ) / "batches"
         try:
             above.mkdir(parents=True, exist_ok=True)
             self.root = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=above)).resolve()
@@ -83,11 +84,6 @@ class Workspaces:
         """Returns what is not copied: the batch's own folders, and pipes, sockets and devices."""
         places = ((name, f"{folder.rstrip(os.sep)}{os.sep}{name}") for name in names)
         return [name for name, place in places if place in self._left_out or _is_special(place)]
-
-
-def _state_folder(home: Path) -> Path:
-    state = os.environ.get("XDG_STATE_HOME")
-    return (Path(state) if state else home / ".local" / "state") / "bayou" / "batches"
 
 
 def remove_left_over(work: str) -> None:

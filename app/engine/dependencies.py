@@ -11,7 +11,7 @@ from app.engine.core.request_budget import RequestBudget
 from app.engine.core.session_core import Classify
 from app.engine.core.session_options import SessionOptions
 from app.engine.core.toolbox import Toolbox
-from app.engine.helpers.helper_table import HelperSource
+from app.engine.helpers.helper_run import HelperSource
 from app.engine.mcp.session_servers import ServerSources
 from app.engine.models.model_requests import Sections
 from app.engine.permissions.permission_context import PermissionContext

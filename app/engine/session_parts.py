@@ -156,6 +156,7 @@ class SessionParts:
         await asyncio.wait({stopping}, timeout=STOP_TIMEOUT)
         self.core.outcomes.close()
         await self.jobs.close()
+        self.helpers.close()
         await self.servers.end()
         for note in await self.permits.boxes.notes_between_calls():
             telling.warn(note)

@@ -100,6 +100,13 @@ class Paths(msgspec.Struct, kw_only=True):
         return str(path)
 
 
+def state_folder(home: Path, env: Mapping[str, str]) -> Path:
+    """Returns the folder for working folders of bayou's own, outside of its settings, so that a sandbox can let
+    commands work in one of them."""
+    named = env.get("XDG_STATE_HOME")
+    return (Path(named) if named else home / ".local" / "state") / "bayou"
+
+
 def _folder(value: str | None, home: Path, cwd: Path) -> Path | None:
     if not value:
         return None

@@ -1,6 +1,4 @@
-"""Makes patches that git and `patch` accept from two states of a file, and merges two changes. Pure."""
-
-from difflib import SequenceMatcher
+"""Makes patches that git and `patch` accept from two states of a file. Pure."""
 
 import msgspec
 
@@ -160,42 +158,3 @@ def _quoted(name: str) -> str:
         else:
             out.append(f"\\{byte:03o}")
     return '"' + "".join(out) + '"'
-
-
-_MAX_LINES = 20_000
-
-
-def three_way_merge(base: str, mine: str, other: str) -> str | None:
-    """Applies the changes of `mine` and of `other` to `base`; None where both changed the same place."""
-    if mine in (base, other):
-        return other
-    if other == base:
-        return mine
-    lines = base.splitlines(keepends=True)
-    mine_lines, other_lines = mine.splitlines(keepends=True), other.splitlines(keepends=True)
-    if max(len(lines), len(mine_lines), len(other_lines)) > _MAX_LINES:
-        return None
-    spans = sorted([*_spans(lines, mine_lines), *_spans(lines, other_lines)], key=lambda span: span[:2])
-    out: list[str] = []
-    at = 0
-    last: tuple[int, int, list[str]] | None = None
-    for span in spans:
-        first, end, new = span
-        if last is not None and (first, end, new) == last:
-            continue  # both sides made the same change
-        if last is not None and first <= last[1]:
-            return None
-        out += lines[at:first]
-        out += new
-        at, last = end, span
-    out += lines[at:]
-    return "".join(out)
-
-
-def _spans(base: list[str], changed: list[str]) -> list[tuple[int, int, list[str]]]:
-    matcher = SequenceMatcher(None, base, changed, autojunk=False)
-    return [
-        (first, end, changed[there:until])
-        for tag, first, end, there, until in matcher.get_opcodes()
-        if tag != "equal"
-    ]

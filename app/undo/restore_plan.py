@@ -25,9 +25,9 @@ from app.undo.disk_files import (
     real_spelling_below,
 )
 from app.undo.file_history import FileHistory, HistorySegment, RestoreTarget, TreePath
-from app.undo.patches import three_way_merge
 from app.values.user_errors import UserError
 from tools.edits.diffs import diff_texts
+from tools.edits.merging import three_way_merge
 
 RowState = Literal["ready", "conflict", "same", "unheld", "refused"]
 _MAX_DIFF_BYTES = 1 << 20

@@ -331,6 +331,19 @@ class JobChanged(Wire, frozen=True, kw_only=True, tag_field="type", tag="job_cha
     tool_call_id: str | None = None
 
 
+class HelperChanged(Wire, frozen=True, kw_only=True, tag_field="type", tag="helper_changed"):
+    """A helper agent was called, began, or ended."""
+
+    helper_id: str
+    kind: str
+    title: str
+    state: Literal["waiting", "running", "done", "stopped"]
+    model: str = ""
+    tool_call_id: str | None = None
+    session_file: str | None = None
+    """Its session, once it has ended."""
+
+
 class TodosChanged(Wire, frozen=True, kw_only=True, tag_field="type", tag="todos_changed"):
     """The agent, a user or a program changed the todo list."""
 
@@ -457,6 +470,7 @@ Event = (
     | ProviderRequestFailed
     | ProviderWaiting
     | JobChanged
+    | HelperChanged
     | TodosChanged
     | TodoReminder
     | TodoAutoClear

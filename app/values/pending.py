@@ -28,7 +28,7 @@ class PendingOutcome(Wire, frozen=True, kw_only=True):
     id: str
     action: Literal["apply", "discard"]
     is_done: bool
-    """False: the changes could not be applied, and no file was written."""
+    """False: nothing was applied; of a helper's changes, which are merged file by file, not all."""
     text: str
     by: Literal["model", "person", "program", "extension"]
 

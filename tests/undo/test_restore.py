@@ -7,11 +7,11 @@ import msgspec
 import pytest
 
 from app.undo.change_records import FILES_ENTRY_TYPE, Change, FilesData, UnheldFile, as_data
-from app.undo.patches import three_way_merge
 from app.undo.session_undo import NothingToRestore
 from app.values.entries import CustomEntry
 from app.values.user_errors import UserError
 from tests.undo.undo_session import UndoSession
+from tools.edits.merging import three_way_merge
 
 
 @pytest.fixture

@@ -37,7 +37,7 @@ def resolve_tool() -> Tool:
         name="resolve",
         description=(
             "Apply or discard changes that were staged and shown as a preview. Applying writes exactly what was shown, "
-            "or nothing if a file has changed since."
+            "or nothing if a file has changed since; what a helper changed in its copy is merged, file by file."
         ),
         schema=schema_of(ResolveArguments),
         arguments=ResolveArguments,

@@ -1,17 +1,21 @@
 """Staged changes: exact new contents that wait until they are applied or discarded, once.
 
 `tools.files.mutations` writes them like every change, and only if each file is still as it was when they were
-staged."""
+staged. Work that was done on a copy is merged instead, file by file, into what each file has become; a file that both
+have changed in the same place is not written and stays staged."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from typing import Final, Literal
 
 import msgspec
 
 from tools.edits.diffs import Diff
+from tools.edits.merging import conflict_text, three_way_merge
 from tools.files.mutations import FileState, MutationQueue, NewContent, content_hash
 
 MAX_PENDING: Final = 8
+_MAX_CONFLICTS: Final = 5
+_MAX_CONFLICT_CHARS: Final = 4_000
 _NOTHING_PENDING: Final = "No pending action to resolve. Nothing to apply or discard."
 
 Resolution = Literal["apply", "discard"]
@@ -27,6 +31,12 @@ class StagedFile(msgspec.Struct, frozen=True, kw_only=True):
     data: bytes | None
     """The new content; None to remove the file."""
     diff: Diff
+    base: bytes | None = None
+    """For a merge: the content that the new one was made of."""
+    is_executable: bool | None = None
+    """Whether the file becomes executable; None: it stays as it is."""
+    conflict: str = ""
+    """Why it could not be merged: both versions of the lines, or words."""
 
 
 class StagedAction(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,6 +49,8 @@ class StagedAction(msgspec.Struct, frozen=True, kw_only=True):
     apply: Callable[[str], Awaitable[str]] | None = None
     """Called with the reason, in addition to or instead of writing files; returns a text for the result."""
     reject: Callable[[str], Awaitable[str | None]] | None = None
+    is_merged: bool = False
+    """Whether each file is merged by itself into what it has become; otherwise all are written as shown, or none."""
 
     @property
     def patch(self) -> str:
@@ -85,6 +97,7 @@ class PendingChanges:
         *,
         apply: Callable[[str], Awaitable[str]] | None = None,
         reject: Callable[[str], Awaitable[str | None]] | None = None,
+        is_merged: bool = False,
     ) -> StagedAction:
         """Adds an action. Raises `UnknownAction` if too many are pending."""
         if len(self._waiting) >= MAX_PENDING:
@@ -97,6 +110,7 @@ class PendingChanges:
             files=tuple(files),
             apply=apply,
             reject=reject,
+            is_merged=is_merged,
         )
         self._waiting.append(made)
         self._notify(None)
@@ -135,14 +149,17 @@ class PendingChanges:
         except BaseException as problem:
             said = f"Could not apply: {staged.label}: {problem}"
             found = msgspec.structs.replace(found, text=said)
+            if staged.is_merged:  # work that is nowhere else
+                self._waiting.insert(0, staged)
             raise
         finally:
             self._notify(found)
         return found
 
-    def drop_all(self, why: str) -> tuple[StagedAction, ...]:
-        """Discards all actions, because their context is gone."""
-        gone, self._waiting = tuple(self._waiting), []
+    def drop_all(self, why: str, ids: Collection[str] | None = None) -> tuple[StagedAction, ...]:
+        """Discards all actions, or those of these ids, because their context is gone."""
+        gone = tuple(one for one in self._waiting if ids is None or one.id in ids)
+        self._waiting = [one for one in self._waiting if one not in gone]
         for one in gone:
             self._notify(
                 ResolvedAction(
@@ -158,38 +175,41 @@ class PendingChanges:
     async def _apply(self, staged: StagedAction, reason: str, by: ResolvedBy, call_id: str) -> ResolvedAction:
         done = ResolvedAction(staged=staged, action="apply", is_done=True, text="", by=by)
         if staged.files:
-            changed = await self._write(staged, call_id)
-            if changed:
+            refused = await self._write(staged, call_id)
+            if refused and staged.is_merged:
+                self._waiting.insert(0, msgspec.structs.replace(staged, files=refused))
+                return msgspec.structs.replace(done, is_done=False, text=_told_conflicts(staged, refused))
+            if refused:
                 return msgspec.structs.replace(
                     done,
                     is_done=False,
-                    text=f"Discarded: {', '.join(changed)} changed since the preview. Nothing was written. "
-                    f"Run {staged.source_tool} again.",
+                    text=f"Discarded: {', '.join(file.shown for file in refused)} changed since the preview. "
+                    f"Nothing was written. Run {staged.source_tool} again.",
                 )
         said = await staged.apply(reason) if staged.apply is not None else ""
-        count = len(staged.files)
-        files = f" in {count} file{'' if count == 1 else 's'}" if count else ""
-        what = staged.label if staged.label.endswith(files) else staged.label + files
-        return msgspec.structs.replace(done, text=said or f"Applied: {what}.")
+        return msgspec.structs.replace(
+            done, text=said or f"Applied: {_with_count(staged.label, staged.files)}."
+        )
 
-    async def _write(self, staged: StagedAction, call_id: str) -> list[str]:
-        """Writes all files, or none and returns the names of files that have changed."""
-        changed: list[str] = []
+    async def _write(self, staged: StagedAction, call_id: str) -> tuple[StagedFile, ...]:
+        """Writes the files and returns those that were not written because they have changed: in a merge those in
+        conflict, otherwise nothing is written if there is one."""
+        refused: list[StagedFile] = []
 
         def compute(states: Sequence[FileState | None]) -> list[NewContent | None]:
-            changed.clear()
-            for file, state in zip(staged.files, states, strict=True):
-                if (content_hash(state.data) if state is not None else None) != file.before_hash:
-                    changed.append(file.shown)
-            if changed:
-                return [None] * len(staged.files)
-            return [
-                NewContent(data=file.data, added=file.diff.added, removed=file.diff.removed)
-                for file in staged.files
-            ]
+            refused.clear()
+            present = [state.data if state is not None else None for state in states]
+            if staged.is_merged:
+                return [
+                    _merged(file, data, refused) for file, data in zip(staged.files, present, strict=True)
+                ]
+            for file, data in zip(staged.files, present, strict=True):
+                if (content_hash(data) if data is not None else None) != file.before_hash:
+                    refused.append(file)
+            return [None if refused else _content(file, file.data) for file in staged.files]
 
         await self._mutations().change_all([file.path for file in staged.files], call_id, compute)
-        return changed
+        return tuple(refused)
 
     async def _discard(
         self, staged: StagedAction, reason: str, by: ResolvedBy, call_id: str
@@ -201,3 +221,58 @@ class PendingChanges:
     def _notify(self, resolved: ResolvedAction | None) -> None:
         for listener in tuple(self._listeners):
             listener(resolved)
+
+
+def _content(file: StagedFile, data: bytes | None) -> NewContent:
+    return NewContent(
+        data=data, added=file.diff.added, removed=file.diff.removed, is_executable=file.is_executable
+    )
+
+
+def _merged(file: StagedFile, present: bytes | None, refused: list[StagedFile]) -> NewContent | None:
+    """Returns the content that has both changes; None if it needs no writing, or is refused."""
+    if present == file.data and file.is_executable is None:
+        return None
+    if present in (file.base, file.data) or file.data == file.base:
+        return _content(file, present if file.data == file.base else file.data)
+    texts = [_text(data) for data in (file.base, present, file.data)]
+    base, mine, other = texts
+    conflict = (
+        "Only one of both still has the file." if file.data is None or present is None else "It is no text."
+    )
+    if base is not None and mine is not None and other is not None:
+        merged = three_way_merge(base, mine, other)
+        if merged is not None:
+            return _content(file, merged.encode())
+        conflict = conflict_text(base, mine, other, ("here", "staged")) or "It is too long to be merged."
+    refused.append(msgspec.structs.replace(file, conflict=conflict))
+    return None
+
+
+def _text(data: bytes | None) -> str | None:
+    """Decodes a content for a merge, in which a missing file is an empty one; None if it is no text."""
+    if data is None:
+        return ""
+    try:
+        return None if b"\0" in data else data.decode()
+    except UnicodeDecodeError:
+        return None
+
+
+def _with_count(label: str, files: Sequence[StagedFile]) -> str:
+    count = len(files)
+    told = f" in {count} file{'' if count == 1 else 's'}" if count else ""
+    return label if label.endswith(told) else label + told
+
+
+def _told_conflicts(staged: StagedAction, refused: Sequence[StagedFile]) -> str:
+    count = len(staged.files) - len(refused)
+    written = f"Applied: {_with_count(staged.label, staged.files[:count])}. " if count else ""
+    parts = [f"{file.shown}:\n{file.conflict[:_MAX_CONFLICT_CHARS]}" for file in refused[:_MAX_CONFLICTS]]
+    more = len(refused) - len(parts)
+    parts += [f"and {more} more files"] if more > 0 else []
+    return (
+        f"{written}Not written, because it was changed here meanwhile, in the same lines: "
+        f"{', '.join(file.shown for file in refused)}. Write these files as they should be, and discard {staged.id}."
+        + "".join(f"\n\n{part}" for part in parts)
+    )

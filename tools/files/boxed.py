@@ -54,6 +54,15 @@ class BoxedFiles(LocalFiles):
         with _held_name(box, f"{os.path.realpath(folder or '/')}/{name}", path) as place:
             Path(place).unlink()
 
+    def set_executable(self, path: str, is_executable: bool) -> None:
+        box = self._box()
+        if box is None:
+            super().set_executable(path, is_executable)
+            return
+        with _held_name(box, os.path.realpath(path), path) as place:
+            _check_no_link(place, path)
+            super().set_executable(place, is_executable)
+
     def replace(self, path: str, data: bytes) -> None:
         box = self._box()
         if box is None:

@@ -15,7 +15,7 @@ import msgspec
 
 from tools.base import FileChange
 from tools.files.replacing import ChangedMeanwhile, Version
-from tools.operations import FileOperations, FileStat, GuardsFiles, RemovesFiles
+from tools.operations import FileOperations, FileStat, GuardsFiles, RemovesFiles, SetsExecutable
 from tools.threads import run_to_completion
 
 ChangeListener = Callable[[FileChange], None]
@@ -48,6 +48,8 @@ class NewContent(msgspec.Struct, frozen=True, kw_only=True):
     removed: int = 0
     info: object = None
     """Passed back to the tool."""
+    is_executable: bool | None = None
+    """Whether the file becomes executable; None: it stays as it is."""
 
 
 class PendingMutation(msgspec.Struct, frozen=True, kw_only=True):
@@ -231,6 +233,8 @@ class MutationQueue:
             self._remove(path, state)
         else:
             self._replace(path, content.data, state)
+            if content.is_executable is not None and isinstance(self._files, SetsExecutable):
+                self._files.set_executable(path, content.is_executable)
         stat = self._files.stat(path) if content.data is not None else None
         change = FileChange(
             path=path,

@@ -10,6 +10,7 @@ from app.assembly.assembled_session import AssembledSession
 from app.assembly.extensions.extension_choice import requested_extensions
 from app.assembly.extensions.session_resources import SessionResources
 from app.assembly.extensions.startup_summary import startup_summary
+from app.assembly.helper_sessions import offer_left_changes
 from app.assembly.live_trust import untrusted_notice
 from app.assembly.options import Options, UsageError
 from app.assembly.tool_names import tool_choice
@@ -116,6 +117,7 @@ async def connect_extensions(
     await resources.discover(extensions, "startup")
     _tell_of_the_start(assembled, resources, is_summary_shown=options.verbose and mode == "tui")
     await extensions.start()
+    await offer_left_changes(session, is_told=mode in ("tui", "rpc", "acp"))
     assembled.ground.subscribe(follow)
     return extended
 

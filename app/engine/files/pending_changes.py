@@ -224,8 +224,10 @@ class PendingChanges(msgspec.Struct, eq=False, kw_only=True):
         return CustomMessage(custom_type=LOST_MESSAGE_TYPE, content=text)
 
     def left(self) -> None:
-        """Discards the pending changes when the session moves elsewhere."""
-        gone = self.workspace.pending.drop_all("The conversation moved to another branch.")
+        """Discards the pending changes when the session moves elsewhere. Work on a copy is not lost by that, so it
+        waits on."""
+        ids = [one.id for one in self.waiting if not one.is_merged]
+        gone = self.workspace.pending.drop_all("The conversation moved to another branch.", ids)
         if gone:
             labels = ", ".join(one.label for one in gone)
             self.event_bus.notify(

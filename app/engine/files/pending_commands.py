@@ -17,7 +17,7 @@ async def list_pending(session: Session) -> Sequence[PendingAction]:
 
 @session_command(
     "Apply or discard staged changes",
-    "Without `pendingId` the only one. All is written as staged, or nothing.",
+    "Without `pendingId` the only one. All or nothing; of helpers, by file.",
 )
 async def resolve_pending(
     session: Session, action: Literal["apply", "discard"], reason: str = "", pending_id: str | None = None

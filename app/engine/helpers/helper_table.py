@@ -2,143 +2,45 @@
 
 import asyncio
 import time
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 import msgspec
 
-from app.engine.core.event_bus import EventBus, Listener
+from app.agent.queues import Aside
+from app.copies.isolated_copy import IsolatedCopy
+from app.engine.core.event_bus import EventBus
 from app.engine.core.hook_results import HelperAnswer
-from app.engine.core.request_budget import RequestBudget, RequestLimits
+from app.engine.core.request_budget import RequestLimits
 from app.engine.core.session_core import SessionCore
+from app.engine.helpers.copy_delivery import CopyDelivery
+from app.engine.helpers.helper_budget import HelperBudget
+from app.engine.helpers.helper_results import helper_result
+from app.engine.helpers.helper_run import HelperRefused, HelperRun, HelperSession, HelperSource
 from app.engine.jobs.background_jobs import JobTable
-from app.providers.model_stream import AssistantStream
 from app.resources.helper_kinds import HelperKind, HelperKinds
 from app.resources.settings.settings_tools import TaskSettings
 from app.sessions.errors import SessionWriteError
-from app.sessions.session_log import SessionLog
 from app.values.entries import UsageEntry
 from app.values.events import (
     EntryAppended,
     Event,
+    HelperChanged,
     MessageEnd,
     QuestionAsked,
     ToolExecutionEnd,
     ToolExecutionStart,
 )
-from app.values.messages import AssistantMessage, Message
+from app.values.messages import AssistantMessage, CustomMessage, Message
 from app.values.models import Model
-from app.values.usage import Cost, Usage
-from app.values.user_errors import UserError
+from tools.amounts import pluralized
+from tools.results import ToolResult
 from tools.text import one_line
 
-_MAX_SHOWN_LINES = 500
-
-
-class HelperRefused(UserError):
-    """A helper was not started; the text says why."""
-
-
-class HelperBudget(RequestBudget):
-    """Counts each request of a helper in its own limits and in its parent's."""
-
-    def __init__(
-        self, limits: RequestLimits, parent: RequestBudget, *, clock: Callable[[], float] = time.monotonic
-    ) -> None:
-        super().__init__(limits, clock=clock)
-        self._parent = parent
-
-    @property
-    def seconds_left(self) -> float | None:
-        """The time of whichever limit ends first."""
-        left = [one for one in (super().seconds_left, self._parent.seconds_left) if one is not None]
-        return min(left, default=None)
-
-    def admit(self, *, is_turn: bool = False) -> None:
-        self._parent.admit()
-        super().admit(is_turn=is_turn)
-
-    def watch(self, stream: AssistantStream) -> AssistantStream:
-        return super().watch(self._parent.watch(stream))
-
-
-class HelperSession(Protocol):
-    """What a helper's session is used for; `engine.session.Session`."""
-
-    @property
-    def messages(self) -> tuple[Message, ...]: ...
-    @property
-    def last_answer(self) -> AssistantMessage | None: ...
-    @property
-    def model(self) -> Model | None: ...
-    @property
-    def jobs(self) -> JobTable: ...
-    @property
-    def log(self) -> SessionLog: ...
-    def subscribe(self, listener: Listener) -> Callable[[], None]: ...
-    async def prompt(self, text: str, *, expand: bool) -> Any: ...
-    async def wait_until_idle(self) -> None: ...
-    async def abort(self) -> None: ...
-    async def close(self) -> None: ...
-
-
-class HelperStart(msgspec.Struct, frozen=True):
-    """A helper's session, and a remark about its start for the agent that waits for it."""
-
-    session: HelperSession
-    remark: str = ""
-
-
-class HelperSource(Protocol):
-    """Finds kinds of helpers and makes their sessions."""
-
-    def kinds(self) -> HelperKinds: ...
-
-    def start(self, kind: HelperKind, title: str, budget: RequestBudget) -> HelperStart: ...
-
-
-class HelperRun(msgspec.Struct, kw_only=True):
-    """One helper, as far as it has got."""
-
-    kind: HelperKind
-    title: str
-    call_id: str
-    budget: HelperBudget
-    on_change: Callable[["HelperRun"], None] = lambda helper: None
-    state: str = "waiting"
-    """`waiting` for one of the helpers before it, `running`, `done` or `stopped`."""
-    model: str = ""
-    current: str = ""
-    """The tool that it is using."""
-    lines: list[str] = []
-    """What it has done so far."""
-    began: float = msgspec.field(default_factory=time.monotonic)
-    ended: float | None = None
-    session_file: Path | None = None
-    remark: str = ""
-    """What the agent that waits for it should know of its start."""
-    result: str = ""
-    """Its last words."""
-    problem: str = ""
-    """Why it did not come to its end by itself."""
-    job_id: str | None = None
-    work: "asyncio.Future[Any] | None" = None
-    _counted: Usage = Usage()
-
-    @property
-    def seconds(self) -> float:
-        return (self.ended or time.monotonic()) - self.began
-
-    def note(self, line: str) -> None:
-        self.lines.append(one_line(line)[:300])
-        del self.lines[: len(self.lines) - _MAX_SHOWN_LINES]
-
-    def uncounted(self) -> Usage:
-        """Returns what was used since the last call."""
-        used, before = self.budget.used, self._counted
-        self._counted = used
-        return _difference(used, before)
+_MAX_NAMED = 3
+_MAX_KEPT = 200
+"""Ended helpers that are listed."""
+TELLING = "helper-limits"
+DELIVERY_MESSAGE = "helper-changes"
 
 
 class HelperTable:
@@ -148,11 +50,18 @@ class HelperTable:
         self._core = core
         self._jobs = jobs
         self._source = source
+        self._known: list[HelperRun] = []
+        """Those that wait, run or have ended, the oldest first."""
         self._running: list[HelperRun] = []
         self._changed = asyncio.Condition()
         self._prompts = -1
         self._begun = 0
         """Helpers begun since the user's last prompt."""
+        self._count = 0
+        self._is_closed = False
+        self._deliveries: set[asyncio.Future[None]] = set()
+        self.copies = CopyDelivery(core.workspace)
+        """The copies whose changes wait to be applied."""
 
     @property
     def are_possible(self) -> bool:
@@ -166,7 +75,21 @@ class HelperTable:
         """The helpers that wait or run."""
         return tuple(self._running)
 
-    def admit(self, kind: HelperKind, title: str, call_id: str) -> HelperRun:
+    def known(self) -> tuple[HelperRun, ...]:
+        """All helpers of this session since it was opened, also those that have ended."""
+        return tuple(self._known)
+
+    def get(self, helper_id: str) -> HelperRun:
+        """Raises `HelperRefused` when there is none."""
+        for helper in self._known:
+            if helper.id == helper_id:
+                return helper
+        ids = ", ".join(helper.id for helper in self._known)
+        raise HelperRefused(
+            f"There is no helper {helper_id}: {ids or 'none was started'}. /tasks lists them."
+        )
+
+    def admit(self, kind: HelperKind, title: str, call_id: str, *, is_isolated: bool = False) -> HelperRun:
         """Returns a new helper, which has not begun. Raises `HelperRefused`."""
         settings = self._settings
         prompts = self._core.usage_totals.stats.user_messages
@@ -178,8 +101,19 @@ class HelperTable:
                 "task.maxPerPrompt). Do the rest yourself, or tell the person."
             )
         self._begun += 1
-        helper = HelperRun(kind=kind, title=title, call_id=call_id, budget=self._budget(kind))
+        self._count += 1
+        helper = HelperRun(
+            id=f"h{self._count}",
+            kind=kind,
+            title=title,
+            call_id=call_id,
+            budget=self._budget(kind),
+            is_isolated=is_isolated,
+        )
+        self._known.append(helper)
+        del self._known[: len(self._known) - _MAX_KEPT]
         self._running.append(helper)
+        self._publish(helper)
         return helper
 
     async def run(self, helper: HelperRun, prompt: str) -> HelperRun:
@@ -187,12 +121,14 @@ class HelperTable:
         try:
             await self._until_its_turn(helper)
             await self._run(helper, prompt)
-        except asyncio.CancelledError:
+        except BaseException:
             helper.state = "stopped"
             raise
         finally:
             helper.ended = time.monotonic()
+            helper.session = None
             self._running.remove(helper)
+            self._publish(helper)
             async with self._changed:
                 self._changed.notify_all()
         return helper
@@ -205,31 +141,99 @@ class HelperTable:
             elif helper.work is not None:
                 helper.work.cancel()
 
+    async def end(self, helper_id: str) -> HelperRun:
+        """Stops one helper; who waits for it gets what it has. Raises `HelperRefused`."""
+        helper = self.get(helper_id)
+        helper.is_unwanted = not helper.is_over
+        if helper.session is not None:
+            for job in helper.session.jobs.running():
+                helper.session.jobs.kill(job.id)
+            await helper.session.abort()
+        async with self._changed:
+            self._changed.notify_all()
+        return helper
+
+    async def tell(self, helper_id: str, text: str) -> HelperRun:
+        """Sends a message to a helper: at once while it works, and otherwise to go on in the background. Raises
+        `UserError`."""
+        helper = self.get(helper_id)
+        if helper.session is not None:
+            await helper.session.queue("steering", text)
+        elif not helper.is_over:
+            raise HelperRefused(f"{helper.id} waits for its turn. Tell it when it works.")
+        else:
+            self._resume(helper, text)
+        return helper
+
+    def _resume(self, helper: HelperRun, text: str) -> None:
+        if self._source is None or (helper.session_file is None and helper.log is None):
+            raise HelperRefused(f"{helper.id} never began, so it cannot go on. Ask for a new helper.")
+        helper.state, helper.is_unwanted, helper.ended = "waiting", False, None
+        helper.problem = helper.delivery = ""
+        self._running.append(helper)
+        helper.work = work = asyncio.ensure_future(self._resumed(helper, text))
+
+        def kill() -> None:
+            work.cancel()
+
+        helper.job_id = self._jobs.adopt(
+            call_id=helper.call_id,
+            title=helper.name,
+            work=work,
+            tail=lambda: "\n".join(helper.lines),
+            kill=kill,
+        )
+        self._publish(helper)
+
+    async def _resumed(self, helper: HelperRun, text: str) -> ToolResult:
+        return helper_result(await self.run(helper, text))
+
     async def _until_its_turn(self, helper: HelperRun) -> None:
         async with self._changed:
-            await self._changed.wait_for(lambda: self._running.index(helper) < self._settings.width)
+            await self._changed.wait_for(
+                lambda: helper.is_unwanted or self._running.index(helper) < self._settings.width
+            )
+        if helper.is_unwanted:
+            raise HelperRefused("The person stopped it before it began.")
 
     async def _run(self, helper: HelperRun, prompt: str) -> None:
         assert self._source is not None
         helper.budget = self._budget(helper.kind)  # its time begins now
-        started = self._source.start(helper.kind, helper.title, helper.budget)
+        helper.start_count()
+        if helper.is_isolated and helper.copy is not None:
+            self.copies.take_back(helper.copy)
+        elif helper.is_isolated:
+            helper.copy = await self._source.copy(helper)
+        try:
+            started = self._source.start(helper)
+        except BaseException:
+            self._deliver_soon(helper, is_told=False)
+            raise
         session, helper.remark = started.session, started.remark
-        helper.state, helper.began = "running", time.monotonic()
+        helper.state, helper.began, helper.session = "running", time.monotonic(), session
         helper.model = session.model.key if session.model is not None else ""
+        session.tools.withhold(lambda tools: tuple(tools) if helper.budget.is_ending else ())
         leave = session.subscribe(lambda event: self._heard(helper, event))
+        self._publish(helper)
+        is_whole = False
         try:
             await self._prompts_until_content(helper, session, prompt)
+            is_whole = True
         except TimeoutError:
             helper.budget.run_out()
+            is_whole = True
         finally:
             helper.session_file = session.log.path
+            helper.log = session.log if session.log.path is None else None
             helper.result = _last_words(session.messages)
             ending = asyncio.ensure_future(self._end(session))
             try:
                 await asyncio.shield(ending)
             finally:
-                self._count(helper, session.model)
+                self._count_usage(helper, session.model)
                 leave()
+                delivering = self._deliver_soon(helper, is_told=not is_whole)
+        await asyncio.shield(delivering)
         helper.problem = _problem(helper, session.last_answer)
         helper.state = "stopped" if helper.problem else "done"
         helper.on_change(helper)
@@ -245,7 +249,7 @@ class HelperTable:
                 while await session.jobs.wait_for_all():
                     await session.wait_until_idle()
             last = session.last_answer
-            if last is None or last.stop_reason in ("aborted", "error"):
+            if helper.is_unwanted or last is None or last.stop_reason in ("aborted", "error"):
                 return
             answer = HelperAnswer(
                 kind=helper.kind.name,
@@ -261,6 +265,64 @@ class HelperTable:
         await session.abort()
         await session.close()
 
+    def _deliver_soon(self, helper: HelperRun, *, is_told: bool) -> "asyncio.Future[None]":
+        """Stages what the helper has changed in its copy, also when the agent no longer waits for it. `is_told`: the
+        agent reads of it with the next prompt."""
+        delivering = asyncio.ensure_future(self._deliver(helper, is_told=is_told))
+        self._deliveries.add(delivering)
+        delivering.add_done_callback(self._deliveries.discard)
+        return delivering
+
+    async def _deliver(self, helper: HelperRun, *, is_told: bool) -> None:
+        copy = helper.copy
+        if copy is None:
+            return
+        if self._is_closed:
+            copy.release()
+            return
+        helper.delivery = await self.copies.deliver(copy)
+        if copy not in self.copies.waiting:
+            helper.copy = None
+        elif is_told:
+            self._tell_later(f"The helper {helper.name} was stopped. {helper.delivery}")
+
+    async def offer_left(self) -> str:
+        """Stages again what helpers of this session had changed when bayou ended. Returns a notice about those of other
+        sessions in this repository, which can be continued."""
+        if self._source is None or not self._core.workspace.has_local_files:
+            return ""
+        self.copies.let_go()
+        own, others = self._core.conversation.log.path, list[IsolatedCopy]()
+        for copy in await asyncio.to_thread(self._source.left):
+            if copy.session not in (None, own):
+                others.append(copy)
+                continue
+            told = await self.copies.deliver(copy)
+            if copy in self.copies.waiting:
+                self._tell_later(f"The helper “{copy.record.title}” had ended with an earlier bayou. {told}")
+        for copy in others:
+            copy.release()
+        if not others:
+            return ""
+        sessions = dict.fromkeys(
+            copy.session.stem.partition("_")[2] for copy in others if copy.session is not None
+        )
+        return (
+            f"Changes of {pluralized(len(others), 'helper')} wait in other sessions: "
+            f"{', '.join(f'“{one_line(copy.record.title)}”' for copy in others[:_MAX_NAMED])}. "
+            f"Continue {', '.join(list(sessions)[:_MAX_NAMED])} (/resume) to apply or discard them."
+        )
+
+    def _tell_later(self, text: str) -> None:
+        self._core.queues.hold_for_next_turn(CustomMessage(custom_type=DELIVERY_MESSAGE, content=text))
+
+    def close(self) -> None:
+        """Ends with the session: copies that were not delivered are offered at the next start."""
+        self._is_closed = True
+        for delivering in tuple(self._deliveries):
+            delivering.cancel()
+        self.copies.let_go()
+
     def _heard(self, helper: HelperRun, event: Event) -> None:
         if isinstance(event, QuestionAsked) and event.answer is not None:
             self._event_bus.publish_now(_named_question(helper, event))
@@ -271,14 +333,17 @@ class HelperTable:
         elif isinstance(event, ToolExecutionEnd):
             helper.current = ""
         elif isinstance(event, MessageEnd) and isinstance(event.message, AssistantMessage):
-            self._count(helper, None, event.message)
+            self._count_usage(helper, None, event.message)
+            self._tell_limits(helper, event.message)
             if event.message.text.strip() and event.message.tool_calls:
                 helper.note(event.message.text.strip())
         else:
             return
         helper.on_change(helper)
 
-    def _count(self, helper: HelperRun, model: Model | None, message: AssistantMessage | None = None) -> None:
+    def _count_usage(
+        self, helper: HelperRun, model: Model | None, message: AssistantMessage | None = None
+    ) -> None:
         """Records in the parent's session what the helper has used since the last time."""
         used = helper.uncounted()
         log = self._core.conversation.log
@@ -295,6 +360,28 @@ class HelperTable:
         except SessionWriteError:
             return  # the run reports it, with advice
         self._event_bus.publish_now(EntryAppended(entry=stored))
+
+    def _tell_limits(self, helper: HelperRun, answer: AssistantMessage) -> None:
+        """Tells a helper that goes on how much of its limits is left."""
+        session = helper.session
+        if session is None or not answer.tool_calls or not (words := helper.budget.word_for_helper()):
+            return
+        session.queues.add_aside(Aside(message=CustomMessage(custom_type=TELLING, content=words)))
+        if helper.budget.is_ending:
+            session.tools.changed()
+
+    def _publish(self, helper: HelperRun) -> None:
+        self._event_bus.publish_now(
+            HelperChanged(
+                helper_id=helper.id,
+                kind=helper.kind.name,
+                title=helper.title,
+                state=helper.state,
+                model=helper.model,
+                tool_call_id=helper.call_id,
+                session_file=str(helper.session_file) if helper.session_file else None,
+            )
+        )
 
     @property
     def _event_bus(self) -> EventBus:
@@ -349,21 +436,3 @@ def _subject(arguments: Any) -> str:
     given = cast("dict[str, Any]", arguments) if isinstance(arguments, dict) else {}
     texts = [str(value) for value in given.values() if isinstance(value, str | int) and str(value)]
     return texts[0] if texts else ""
-
-
-def _difference(now: Usage, before: Usage) -> Usage:
-    a, b = now.cost, before.cost
-    return Usage(
-        input=now.input - before.input,
-        output=now.output - before.output,
-        cache_read=now.cache_read - before.cache_read,
-        cache_write=now.cache_write - before.cache_write,
-        total_tokens=now.total_tokens - before.total_tokens,
-        cost=Cost(
-            input=a.input - b.input,
-            output=a.output - b.output,
-            cache_read=a.cache_read - b.cache_read,
-            cache_write=a.cache_write - b.cache_write,
-            total=a.total - b.total,
-        ),
-    )

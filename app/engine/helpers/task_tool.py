@@ -6,19 +6,17 @@ from typing import Annotated, Any
 
 import msgspec
 
-from app.engine.helpers.helper_table import HelperRun, HelperTable
+from app.engine.helpers.helper_results import helper_details, helper_progress, helper_result
+from app.engine.helpers.helper_run import HelperRun
+from app.engine.helpers.helper_table import HelperTable
 from app.resources.helper_kinds import HelperKind
-from app.values.usage import format_dollars
 from app.values.user_errors import UserError
-from tools.amounts import elapsed, pluralized
-from tools.amounts import tokens as short_tokens
 from tools.base import Tool, ToolContext, ToolError, no_effects
 from tools.results import Card, MarkdownBlock, TextBlock, ToolResult, text_result
 from tools.schema import schema_of
 from tools.text import escape_controls, one_line
 
 _POLL_SECONDS = 0.1
-_MAX_RESULT_CHARS = 30_000
 _MAX_PROMPT_CHARS = 100_000
 _MAX_LISTED_KINDS = 20
 _MAX_TITLE_CHARS = 80
@@ -33,6 +31,13 @@ class TaskArguments(msgspec.Struct, frozen=True, kw_only=True):
     ]
     agent: Annotated[str, msgspec.Meta(description="The kind of helper")] = "general"
     title: Annotated[str | None, msgspec.Meta(description="A few words for the person")] = None
+    isolated: Annotated[
+        bool,
+        msgspec.Meta(
+            description="true: it works in a separate copy of the repository as it is now; what it changes there is "
+            "staged here when it ends. For changes at the same time, or to try something"
+        ),
+    ] = False
     wait: Annotated[
         bool, msgspec.Meta(description="false: go on at once; the result arrives by itself as a message")
     ] = True
@@ -50,10 +55,10 @@ def task_tool(helpers: HelperTable) -> Tool:
         kind = _kind(helpers, arguments.agent)
         title = one_line(arguments.title or prompt.split("\n", 1)[0])[:_MAX_TITLE_CHARS]
         try:
-            helper = helpers.admit(kind, title, context.call_id)
+            helper = helpers.admit(kind, title, context.call_id, is_isolated=arguments.isolated)
         except UserError as problem:
             raise ToolError(str(problem)) from None
-        helper.on_change = lambda helper: context.progress(_progress(helper))
+        helper.on_change = lambda helper: context.progress(helper_progress(helper))
         helper.work = work = asyncio.ensure_future(_result(helpers, helper, prompt))
         return await _until_background(helper, work, context, goes_on=not arguments.wait)
 
@@ -100,14 +105,7 @@ async def _result(helpers: HelperTable, helper: HelperRun, prompt: str) -> ToolR
         await helpers.run(helper, prompt)
     except UserError as problem:
         raise ToolError(f"The helper {helper.kind.name} did not start: {problem}") from None
-    text = helper.result
-    if len(text) > _MAX_RESULT_CHARS:
-        text = f"{text[:_MAX_RESULT_CHARS]}\n[{len(text) - _MAX_RESULT_CHARS:,} more characters are in its session]"
-    problem = f"[It did not finish: {helper.problem}]" if helper.problem else ""
-    remark = f"[{helper.remark}]" if helper.remark else ""
-    parts = (text or "(no answer)", problem, remark, f"[{_footer(helper, is_exact=True)}]")
-    result = text_result("\n".join(filter(None, parts)), details=_details(helper))
-    return msgspec.structs.replace(result, is_error=not text)
+    return helper_result(helper)
 
 
 async def _until_background(
@@ -132,7 +130,7 @@ async def _until_background(
                 return text_result(
                     f"Background {helper.job_id}: the helper {helper.kind.name} works on it. Its result arrives by "
                     "itself when it ends; go on with other work and do not poll.",
-                    details=_details(helper),
+                    details=helper_details(helper),
                 )
             await asyncio.wait({work}, timeout=_POLL_SECONDS)
         return work.result()
@@ -140,39 +138,6 @@ async def _until_background(
         work.cancel()
         await asyncio.wait({work}, timeout=5)
         raise
-
-
-def _footer(helper: HelperRun, *, is_exact: bool = False) -> str:
-    """Says what the helper has cost. `is_exact`: for its end, with its time and its session."""
-    used = helper.budget.used
-    file = helper.session_file
-    tokens = f"{used.total_tokens:,}" if is_exact else short_tokens(used.total_tokens)
-    parts = (
-        helper.kind.name if is_exact else "",
-        helper.model,
-        pluralized(helper.budget.turns, "turn"),
-        f"{tokens} tokens",
-        format_dollars(used.cost.total) if used.cost.total else "",
-        elapsed(helper.seconds) if is_exact else "",
-        f"session {file.stem.rsplit('_', 1)[-1]}" if is_exact and file is not None else "",
-    )
-    return " · ".join(filter(None, parts))
-
-
-def _details(helper: HelperRun) -> dict[str, Any]:
-    return {
-        "helper": helper.kind.name,
-        "state": helper.state,
-        "current": helper.current,
-        "footer": _footer(helper),
-        "lines": list(helper.lines),
-        "sessionFile": str(helper.session_file) if helper.session_file else None,
-    }
-
-
-def _progress(helper: HelperRun) -> ToolResult:
-    now = helper.current or helper.state
-    return text_result(f"{now} · {_footer(helper)}", details=_details(helper))
 
 
 def _repair_arguments(arguments: dict[str, Any]) -> dict[str, Any]:
@@ -187,6 +152,8 @@ def _repair_arguments(arguments: dict[str, Any]) -> dict[str, Any]:
         if other in mended:
             value = mended.pop(other)
             mended.setdefault(name, value)
+    if mended.get("isolation") is not None:
+        mended.setdefault("isolated", bool(mended.pop("isolation")))
     if "run_in_background" in mended:
         mended.setdefault("wait", not mended["run_in_background"])
         del mended["run_in_background"]

@@ -34,6 +34,8 @@ class PermissionContext(msgspec.Struct, frozen=True, kw_only=True):
     """The user was not asked, since the folder contains nothing that needs trust."""
     session_rules: Callable[[], tuple[PermitRule, ...]] = tuple
     """The rules for the session that started this one, for a helper's session."""
+    add_session_rule: Callable[[PermitRule], None] | None = None
+    """Adds a rule for that session, and so for all its helpers; None: a session of its own."""
     is_accepted: Callable[[], bool] = lambda: False
     """Whether the user accepted the exact text of the project's settings, and not only the folder."""
 

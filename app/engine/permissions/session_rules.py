@@ -84,7 +84,14 @@ class SessionRules:
         rule = parse_rule(text, action, "session")
         if isinstance(rule, RuleProblem):
             raise UserError(str(rule))
-        self._given = (*self._given, rule)
+        self.add(rule)
+
+    def add(self, rule: PermitRule) -> None:
+        """Adds a rule for this session, and for its helpers; a helper's answers count for its parent's session."""
+        if self._permission_context.add_session_rule is not None:
+            self._permission_context.add_session_rule(rule)
+        else:
+            self._given = (*self._given, rule)
 
     def written(self, deed: RuleAction) -> tuple[str, ...]:
         """Returns the rules in the user's settings."""

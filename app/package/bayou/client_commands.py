@@ -441,7 +441,7 @@ class ClientCommands:
     async def resolve_pending(
         self, action: Literal["apply", "discard"], reason: str = "", pending_id: str | None = None
     ) -> PendingResolved:
-        """Apply or discard staged changes. Without `pendingId` the only one. All is written as staged, or nothing."""
+        """Apply or discard staged changes. Without `pendingId` the only one. All or nothing; of helpers, by file."""
         return await self._ask(
             "resolve_pending", PendingResolved, "", action=action, reason=reason, pendingId=pending_id
         )

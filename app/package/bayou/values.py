@@ -923,7 +923,7 @@ class PendingOutcome(Wire, frozen=True, kw_only=True):
     id: str
     action: Literal["apply", "discard"]
     is_done: bool
-    """False: the changes could not be applied, and no file was written."""
+    """False: nothing was applied; of a helper's changes, which are merged file by file, not all."""
     text: str
     by: Literal["model", "person", "program", "extension"]
 
@@ -1337,6 +1337,19 @@ class JobChanged(Wire, frozen=True, kw_only=True, tag_field="type", tag="job_cha
     tool_call_id: str | None = None
 
 
+class HelperChanged(Wire, frozen=True, kw_only=True, tag_field="type", tag="helper_changed"):
+    """A helper agent was called, began, or ended."""
+
+    helper_id: str
+    kind: str
+    title: str
+    state: Literal["waiting", "running", "done", "stopped"]
+    model: str = ""
+    tool_call_id: str | None = None
+    session_file: str | None = None
+    """Its session, once it has ended."""
+
+
 class TodosChanged(Wire, frozen=True, kw_only=True, tag_field="type", tag="todos_changed"):
     """The agent, a user or a program changed the todo list."""
 
@@ -1463,6 +1476,7 @@ Event = (
     | ProviderRequestFailed
     | ProviderWaiting
     | JobChanged
+    | HelperChanged
     | TodosChanged
     | TodoReminder
     | TodoAutoClear
@@ -1827,9 +1841,11 @@ def encode_json(data: Any) -> bytes:
 
 
 def _encode_pieces(data: Any) -> Any:
-    """Passes through data that is encoded already."""
+    """Passes through data that is encoded already, and returns the fields of a struct."""
     if isinstance(data, msgspec.Raw):
         return decode_json(bytes(data))
+    if isinstance(data, msgspec.Struct):
+        return msgspec.to_builtins(data)
     raise TypeError(f"{type(data).__name__} has no JSON form")
 
 

@@ -36,6 +36,7 @@ from app.values.events import (
     Event,
     ExtensionError,
     FileChanged,
+    HelperChanged,
     JobChanged,
     MessageEnd,
     MessageStart,
@@ -222,6 +223,7 @@ class Presenter:
                 | ProviderRequestFailed()
                 | ProviderWaiting()
                 | JobChanged()
+                | HelperChanged()
                 | FileChanged()
                 | TodosChanged()
                 | TodoReminder()

@@ -1,6 +1,6 @@
 """`/pending`: shows staged changes, and applies or discards them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import ClassVar
 
 import msgspec
@@ -12,7 +12,7 @@ from app.tui.page_protocols import AskPerson, ShowMessage
 from app.values.events import Event
 from app.values.pending import PendingChanged
 from app.values.user_errors import UserError
-from tools.edits.pending import Resolution, StagedAction
+from tools.edits.pending import Resolution, StagedAction, StagedFile
 from tools.results import Card, DiffBlock, TextBlock
 from tools.text import escape_controls, one_line
 from widgets.lists.rows import ListRow
@@ -100,7 +100,7 @@ class PendingPage(msgspec.Struct, frozen=True):
     def _files(self, row: ListRow) -> PreviewText:
         staged = self._waiting(row.id)
         files = [
-            f"{one_line(file.shown)}  +{file.diff.added} -{file.diff.removed}"
+            f"{one_line(file.shown)}  +{file.diff.added} -{file.diff.removed}{'  in conflict' if file.conflict else ''}"
             for file in (staged.files if staged is not None else ())
         ]
         text = "\n".join(files) or "no file changes; applying runs an action"
@@ -112,18 +112,23 @@ class PendingPage(msgspec.Struct, frozen=True):
 
 def staged_card(staged: StagedAction) -> Card:
     """Returns a card with the diffs of a staged change."""
-    blocks = [
-        DiffBlock(
-            path=one_line(file.shown),
-            diff=escape_controls(file.diff.patch),
-            added=file.diff.added,
-            removed=file.diff.removed,
-        )
-        for file in staged.files[:_MAX_SHOWN]
-    ]
+    blocks = [block for file in staged.files[:_MAX_SHOWN] for block in _blocks(file)]
     nothing = TextBlock(text="Changes no files; applying runs the action of the tool that staged it.")
     return Card(
         title=one_line(staged.source_tool),
         subject=one_line(staged.label),
         blocks=(*blocks,) or (nothing,),
     )
+
+
+def _blocks(file: StagedFile) -> Iterator[DiffBlock | TextBlock]:
+    yield DiffBlock(
+        path=one_line(file.shown),
+        diff=escape_controls(file.diff.patch),
+        added=file.diff.added,
+        removed=file.diff.removed,
+    )
+    if file.conflict:
+        yield TextBlock(
+            text=f"Not merged, because it was changed here too:\n{escape_controls(file.conflict)}"
+        )

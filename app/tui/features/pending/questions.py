@@ -57,7 +57,9 @@ class StagedQuestions(msgspec.Struct):
         from app.tui.features.pending.page import staged_card  # noqa: PLC0415
 
         files = [
-            f"{one_line(file.shown)}  +{file.diff.added} {MINUS}{file.diff.removed}" for file in staged.files
+            f"{one_line(file.shown)}  +{file.diff.added} {MINUS}{file.diff.removed}"
+            f"{'  in conflict' if file.conflict else ''}"
+            for file in staged.files
         ]
         if len(files) > _MAX_FILES:
             files[_MAX_FILES - 1 :] = [f"… and {len(files) - _MAX_FILES + 1} more files"]

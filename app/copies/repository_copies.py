@@ -1,6 +1,7 @@
-"""The git that a batch runs by itself, disarmed: repositories are copied once, cloned for each run and compared.
+"""Copies of repositories to work in, and the changes made there, compared with a state that is recorded elsewhere.
 
-A person's repository is only read. Clones share no refs, index or configuration with it or with each other."""
+A person's repository is only read. Clones share no refs, index or configuration with it or with each other. All git
+that runs here is disarmed."""
 
 import asyncio
 import hashlib
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from app.batch.tasks import BatchError
+from app.values.user_errors import UserError
 from tools.git.command import GitCommand, git_command
 from tools.git.config import Configuration
 
@@ -24,20 +25,26 @@ _DIFF = (
 )
 
 
-class GitFailed(BatchError):
+class GitFailed(UserError):
     """A git command failed."""
 
 
 class Git(msgspec.Struct, frozen=True):
-    """Runs git commands of the batch."""
+    """Runs git commands for copies of repositories."""
 
     home: Path
 
     async def ask(self, folder: Path, *words: str, env: Mapping[str, str] | None = None) -> str:
-        """Returns the output. Raises `GitFailed`."""
+        """Returns the output as a text. Raises `GitFailed`."""
+        return (await self.read(folder, *words, env=env)).decode("utf-8", "surrogateescape")
+
+    async def read(
+        self, folder: Path, *words: str, env: Mapping[str, str] | None = None, given: bytes = b""
+    ) -> bytes:
+        """Returns the output; `given` is git's input. Raises `GitFailed`."""
         command = self._command(folder, words, env or {})
         try:
-            code, told = await command.ask(_GIT_SECONDS)
+            code, told = await command.ask(_GIT_SECONDS, given)
         except TimeoutError:
             raise GitFailed(f"git {_verb(words)} in {folder} took longer than {_GIT_SECONDS:g} s.") from None
         except OSError as problem:
@@ -46,7 +53,7 @@ class Git(msgspec.Struct, frozen=True):
             raise GitFailed(f"git {_verb(words)} in {folder} ended with {code}.")
         if len(told) > _MAX_PATCH_BYTES:
             raise GitFailed(f"git {_verb(words)} in {folder} printed more than {_MAX_PATCH_BYTES >> 20} MB.")
-        return told.decode("utf-8", "surrogateescape")
+        return told
 
     def _command(self, folder: Path, words: tuple[str, ...], env: Mapping[str, str]) -> GitCommand:
         command = git_command(folder, *words, repository=Configuration(), home=self.home)
@@ -68,11 +75,11 @@ class Git(msgspec.Struct, frozen=True):
 
 
 class Baseline(msgspec.Struct, frozen=True, kw_only=True):
-    """The state of a run's folder before the run: a tree or a commit in a store, with a separate index."""
+    """The state of a folder before anyone works in it: a tree or a commit in a store, with a separate index."""
 
     git: Git
     store: Path
-    """A git folder of the batch, whose configuration no run can change."""
+    """A git folder elsewhere, whose configuration nobody who works in the folder can change."""
     index: Path
     tree: str
 
@@ -83,26 +90,34 @@ class Baseline(msgspec.Struct, frozen=True, kw_only=True):
 
     async def renewed(self, folder: Path) -> "Baseline":
         """Records the present state of the folder."""
-        await self._ask(folder, "add", "--all")
-        tree = (await self._ask(folder, "write-tree")).strip()
+        await self.ask(folder, "add", "--all")
+        tree = (await self.ask(folder, "write-tree")).strip()
         return msgspec.structs.replace(self, tree=tree)
 
     async def patch(self, folder: Path) -> str:
         """Returns the changes since then, including new files, in the form that `git apply` reads."""
-        await self._ask(folder, "add", "--all")
-        return await self._ask(folder, *_DIFF, self.tree)
+        await self.ask(folder, "add", "--all")
+        return await self.ask(folder, *_DIFF, self.tree)
 
-    async def _ask(self, folder: Path, *words: str) -> str:
+    async def ask(self, folder: Path, *words: str) -> str:
+        """Returns the output of git for this folder, store and index."""
+        return (await self.read(folder, *words)).decode("utf-8", "surrogateescape")
+
+    async def read(self, folder: Path, *words: str, given: bytes = b"") -> bytes:
         places = (f"--git-dir={self.store}", f"--work-tree={folder}", "-c", "core.bare=false")
-        return await self.git.ask(folder, *places, *words, env={"GIT_INDEX_FILE": str(self.index)})
+        env = {"GIT_INDEX_FILE": str(self.index)}
+        return await self.git.read(folder, *places, *words, env=env, given=given)
 
 
 class RepositoryCopies:
-    """Copies each repository once, when its first run begins."""
+    """Copies each repository once, when its first clone is made."""
 
-    def __init__(self, git: Git, folder: Path) -> None:
+    def __init__(self, git: Git, folder: Path, *, shares_objects: bool = False) -> None:
+        """`shares_objects`: the copies read the objects of their repositories, which costs no time and no space, but
+        needs the repository to stay."""
         self._git = git
         self._folder = folder
+        self._how = ("--shared",) if shares_objects else ("--no-hardlinks", "--dissociate")
         self._made: dict[str, asyncio.Task[Path]] = {}
 
     async def of(self, repository: Path) -> Path:
@@ -119,7 +134,7 @@ class RepositoryCopies:
 
     async def _make(self, repository: Path, place: Path) -> Path:
         await asyncio.to_thread(place.parent.mkdir, parents=True, exist_ok=True)
-        words = ("clone", "--quiet", "--no-checkout", "--no-hardlinks", "--dissociate", "--template=")
+        words = ("clone", "--quiet", "--no-checkout", *self._how, "--template=")
         env = {"GIT_ALLOW_PROTOCOL": "file"}
         await self._git.ask(place.parent, *_LOCAL, *words, "--", str(repository), str(place), env=env)
         await self._git.ask(place, "remote", "remove", "origin")

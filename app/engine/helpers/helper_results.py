@@ -1,0 +1,61 @@
+"""What is told of a helper: its result for the agent, and its progress for the card."""
+
+from typing import Any
+
+import msgspec
+
+from app.engine.helpers.helper_run import HelperRun
+from app.values.usage import format_dollars
+from tools.amounts import elapsed, pluralized
+from tools.amounts import tokens as short_tokens
+from tools.results import ToolResult, text_result
+
+_MAX_RESULT_CHARS = 30_000
+
+
+def helper_result(helper: HelperRun) -> ToolResult:
+    """Returns the result of a helper that has ended."""
+    text = helper.result
+    if len(text) > _MAX_RESULT_CHARS:
+        text = f"{text[:_MAX_RESULT_CHARS]}\n[{len(text) - _MAX_RESULT_CHARS:,} more characters are in its session]"
+    problem = f"It did not finish: {helper.problem}" if helper.problem else ""
+    notes = filter(None, (problem, helper.remark, helper.delivery, helper_footer(helper, is_exact=True)))
+    result = text_result(
+        "\n".join((text or "(no answer)", *(f"[{note}]" for note in notes))), details=helper_details(helper)
+    )
+    return msgspec.structs.replace(result, is_error=not text)
+
+
+def helper_progress(helper: HelperRun) -> ToolResult:
+    now = helper.current or helper.state
+    return text_result(f"{now} · {helper_footer(helper)}", details=helper_details(helper))
+
+
+def helper_details(helper: HelperRun) -> dict[str, Any]:
+    return {
+        "helperId": helper.id,
+        "helper": helper.kind.name,
+        "state": helper.state,
+        "current": helper.current,
+        "footer": helper_footer(helper),
+        "lines": list(helper.lines),
+        "sessionFile": str(helper.session_file) if helper.session_file else None,
+    }
+
+
+def helper_footer(helper: HelperRun, *, is_exact: bool = False) -> str:
+    """Says what the helper has cost. `is_exact`: for its end, with its time and its session."""
+    used = helper.budget.used
+    file = helper.session_file
+    tokens = f"{used.total_tokens:,}" if is_exact else short_tokens(used.total_tokens)
+    parts = (
+        helper.kind.name if is_exact else "",
+        helper.model,
+        "own copy" if helper.is_isolated and not is_exact else "",
+        pluralized(helper.budget.turns, "turn"),
+        f"{tokens} tokens",
+        format_dollars(used.cost.total) if used.cost.total else "",
+        elapsed(helper.seconds) if is_exact else "",
+        f"session {file.stem.rsplit('_', 1)[-1]}" if is_exact and file is not None else "",
+    )
+    return " · ".join(filter(None, parts))

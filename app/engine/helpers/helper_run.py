@@ -1,0 +1,166 @@
+"""One helper: what starts it, what it uses, and how far it has got."""
+
+import asyncio
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+import msgspec
+
+from app.agent.queues import Queues
+from app.copies.isolated_copy import IsolatedCopy
+from app.engine.core.event_bus import EventBus, Listener
+from app.engine.core.toolbox import Toolbox
+from app.engine.helpers.helper_budget import HelperBudget
+from app.engine.jobs.background_jobs import JobTable
+from app.resources.helper_kinds import HelperKind, HelperKinds
+from app.sessions.session_log import SessionLog
+from app.values.messages import AssistantMessage, Message
+from app.values.models import Model
+from app.values.usage import Cost, Usage
+from app.values.user_errors import UserError
+from tools.text import one_line
+
+_MAX_SHOWN_LINES = 500
+
+HelperState = Literal["waiting", "running", "done", "stopped"]
+
+
+class HelperRefused(UserError):
+    """A helper was not started; the text says why."""
+
+
+class HelperSession(Protocol):
+    """What a helper's session is used for; `engine.session.Session`."""
+
+    events: EventBus
+    queues: Queues
+    tools: Toolbox
+
+    @property
+    def messages(self) -> tuple[Message, ...]: ...
+    @property
+    def last_answer(self) -> AssistantMessage | None: ...
+    @property
+    def model(self) -> Model | None: ...
+    @property
+    def jobs(self) -> JobTable: ...
+    @property
+    def log(self) -> SessionLog: ...
+    @property
+    def is_running(self) -> bool: ...
+    def subscribe(self, listener: Listener) -> Callable[[], None]: ...
+    async def prompt(self, text: str, *, expand: bool) -> Any: ...
+    async def queue(self, queue: Literal["steering", "follow_up"], text: str) -> Any: ...
+    async def wait_until_idle(self) -> None: ...
+    async def abort(self) -> None: ...
+    async def close(self) -> None: ...
+
+
+class HelperStart(msgspec.Struct, frozen=True):
+    """A helper's session, and a remark about its start for the agent that waits for it."""
+
+    session: HelperSession
+    remark: str = ""
+
+
+class HelperRun(msgspec.Struct, kw_only=True):
+    """One helper, as far as it has got."""
+
+    id: str
+    kind: HelperKind
+    title: str
+    call_id: str
+    budget: HelperBudget
+    is_isolated: bool = False
+    """Whether it works in a separate copy of the repository."""
+    on_change: Callable[["HelperRun"], None] = lambda helper: None
+    state: HelperState = "waiting"
+    """`waiting`: for one of the helpers before it."""
+    model: str = ""
+    current: str = ""
+    """The tool that it is using."""
+    lines: list[str] = []
+    """What it has done so far."""
+    began: float = msgspec.field(default_factory=time.monotonic)
+    ended: float | None = None
+    session: HelperSession | None = None
+    """Its session while it works."""
+    copy: IsolatedCopy | None = None
+    log: SessionLog | None = None
+    """What it has said and done, where that is in no file."""
+    session_file: Path | None = None
+    remark: str = ""
+    """What the agent that waits for it should know of its start."""
+    delivery: str = ""
+    """What became of the changes in its copy."""
+    result: str = ""
+    """Its last words."""
+    problem: str = ""
+    """Why it did not come to its end by itself."""
+    is_unwanted: bool = False
+    """Whether the person has stopped it."""
+    job_id: str | None = None
+    work: "asyncio.Future[Any] | None" = None
+    _counted: Usage = Usage()
+
+    @property
+    def seconds(self) -> float:
+        return (self.ended or time.monotonic()) - self.began
+
+    @property
+    def is_over(self) -> bool:
+        return self.state in ("done", "stopped")
+
+    @property
+    def name(self) -> str:
+        return f"{self.kind.name}: {self.title}"
+
+    def note(self, line: str) -> None:
+        self.lines.append(one_line(line)[:300])
+        del self.lines[: len(self.lines) - _MAX_SHOWN_LINES]
+
+    def start_count(self) -> None:
+        """Counts from nothing, with a new budget."""
+        self._counted = Usage()
+
+    def uncounted(self) -> Usage:
+        """Returns what was used since the last call."""
+        used, before = self.budget.used, self._counted
+        self._counted = used
+        return _difference(used, before)
+
+
+class HelperSource(Protocol):
+    """Finds kinds of helpers, and makes their sessions and copies."""
+
+    def kinds(self) -> HelperKinds: ...
+
+    def start(self, helper: HelperRun) -> HelperStart: ...
+
+    async def copy(self, helper: HelperRun) -> IsolatedCopy:
+        """Copies the repository that the session works in. Raises `UserError`."""
+        ...
+
+    def left(self) -> list[IsolatedCopy]:
+        """Returns the copies of this repository that nobody uses. Blocks."""
+        ...
+
+
+def _difference(now: Usage, before: Usage) -> Usage:
+    a, b = now.cost, before.cost
+    return Usage(
+        input=now.input - before.input,
+        output=now.output - before.output,
+        cache_read=now.cache_read - before.cache_read,
+        cache_write=now.cache_write - before.cache_write,
+        total_tokens=now.total_tokens - before.total_tokens,
+        cost=Cost(
+            input=a.input - b.input,
+            output=a.output - b.output,
+            cache_read=a.cache_read - b.cache_read,
+            cache_write=a.cache_write - b.cache_write,
+            total=a.total - b.total,
+        ),
+    )

@@ -212,14 +212,15 @@ def call_start(
     content: Sequence[Content] | None = None,
     meta: Mapping[str, Any] | None = None,
     result: ToolResult | None = None,
+    changed: Sequence[str] = (),
 ) -> CallStart:
-    """Returns the first update of a call whose arguments are known."""
+    """Returns the first update of a call whose arguments are known. `changed`: the files that it has changed."""
     return CallStart(
         tool_call_id=call.id,
         title=title_of(session, call, result),
         kind=session.tools.kind_of(call.name),
         status=status,
-        locations=locations_of(session, call, result.details if result is not None else None),
+        locations=locations_of(session, call, result.details if result is not None else None, changed),
         raw_input=call.arguments,
         content=list(content) if content is not None else None,
         raw_output=_small(result.details) if result is not None else None,
@@ -235,7 +236,10 @@ def stored_call(
     content = diffs_of(session, changes) if kind == "edit" else []
     content = content or output_content(kind, message.content, message.details)
     result = result_from_outcome(message, is_error=message.is_error)
-    return call_start(session, call, _ended(message.is_error), content=content, result=result)
+    changed = [str(session.cwd / change.name) for change in changes] if kind == "edit" else ()
+    return call_start(
+        session, call, _ended(message.is_error), content=content, result=result, changed=changed
+    )
 
 
 def title_of(session: Session, call: ToolCall, result: ToolResult | None = None) -> str:
@@ -248,17 +252,21 @@ def title_of(session: Session, call: ToolCall, result: ToolResult | None = None)
     return one_line(f"{card.title} {card.subject}").strip()[:_MAX_TITLE] or call.name
 
 
-def locations_of(session: Session, call: ToolCall, details: Any = None) -> list[Location] | None:
+def locations_of(
+    session: Session, call: ToolCall, details: Any = None, changed: Sequence[str] = ()
+) -> list[Location] | None:
     """Returns the files of a call, the first with the line where the call reads or changes it. A command has none:
-    the paths in it are guesses."""
+    the paths in it are guesses. The files that a stored call has changed are known, so that its arguments need not
+    be read again, which takes as long as all the rest."""
     kind = session.tools.kind_of(call.name)
     if kind == "execute":
         return None
-    effects = session.tools.effects_of(call.name, call.arguments)
-    if effects is None or not effects.paths:
+    effects = session.tools.effects_of(call.name, call.arguments) if not changed else None
+    paths = changed or (effects.paths if effects is not None else ())
+    if not paths:
         return None
     line = _line_of(call, details, is_read=kind == "read")
-    first, *others = effects.paths
+    first, *others = paths
     return [Location(path=first, line=line), *(Location(path=path) for path in others)]
 
 

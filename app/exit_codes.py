@@ -12,10 +12,11 @@ CRASHED = 70
 INTERRUPTED = 130
 
 MEANINGS = {
-    DONE: "done",
+    DONE: "done; with `--goal-check`: the check passed",
     FAILED: "failed: the answer was stopped or cut off, or something could not be read or written",
     USAGE: "bad input or usage: an option, a file or a session that is not there, no prompt",
-    LIMIT: "a limit was reached: `--max-turns`, `--max-cost`, `--max-tokens` or `--time-limit`",
+    LIMIT: "a limit was reached: `--max-turns`, `--max-cost`, `--max-tokens`, `--time-limit`, "
+    "or that of a goal's checks",
     REFUSED: "the agent stopped behind a call that no permission was given for",
     MISFIT: "the answer does not fit `--output-schema`, after two more requests for one that does",
     PROVIDER: "the request failed: the provider's error, or no key for it",

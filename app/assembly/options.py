@@ -112,6 +112,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     time_limit: float | None = None
     output_schema: str | None = None
     result: str | None = None
+    goal_check: tuple[str, ...] = ()
     extension_flags: dict[str, str | bool] = {}
     follows: dict[str, int] = {}
     """For each flag of an extension, the index of the word behind it, which may be its value."""

@@ -118,6 +118,12 @@ FLAG_GROUPS: tuple[FlagGroup, ...] = (
                 value="SECONDS",
                 help="stop after this many seconds, running tools too",
             ),
+            Flag(
+                name="goal-check",
+                value="COMMAND",
+                is_repeatable=True,
+                help="the prompt is a goal: continue until this command exits with 0 (text and json output)",
+            ),
         ),
     ),
     FlagGroup(

@@ -43,7 +43,8 @@ The limits are checked before each request: the running request finishes, and no
 `--time-limit` is over, running tools, jobs and the request are stopped too. Turns are requests of the agent, retries
 included; summaries count towards cost and tokens only. `--max-cost` is refused for a model without prices: limit its
 tokens or turns. With `--output-schema` standard output is JSON that fits the schema; bayou asks up to two more times
-if an answer does not fit. It does not fetch a `$ref` to an address.
+if an answer does not fit. It does not fetch a `$ref` to an address. With `--goal-check` the agent goes on until
+that command exits with 0 ([goals.md](goals.md)).
 
     bayou -p --max-turns 20 --max-cost 0.50 --output-schema review.json "review the last commit"
 

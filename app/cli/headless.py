@@ -21,7 +21,7 @@ from app.exit_codes import FAILED, INTERRUPTED, USAGE
 from app.extensions.headless_ui import EventUi, SilentUi
 from app.extensions.ui_protocol import Mode
 from app.modes.answer_schema import read_schema
-from app.modes.headless_runs import NO_PROMPT_ERROR, EndRequest, PrepareSession, print_failure
+from app.modes.headless_runs import NO_PROMPT_ERROR, EndRequest, PrepareSession, print_failure, with_goal
 from app.printing import print_note, print_problem
 from app.resources.paths import Paths
 from app.sessions.errors import SessionError, SessionWriteError
@@ -120,7 +120,9 @@ async def _work(
                 session.events.notify(problem, "warning")
             return FirstInput()
         # Only now is it known which words are values of extensions' flags.
-        return given if given is not None else read(extended.options)
+        return await with_goal(
+            session, given if given is not None else read(extended.options), options.goal_check
+        )
 
     if face == "rpc":
         from app.modes.rpc.serve import run_rpc  # noqa: PLC0415  (this face only)

@@ -87,8 +87,22 @@ def _refuse_contradictions(options: Options) -> None:
         )
     if options.mode == "rpc" and options.result is not None:
         raise UsageError("--result is for print and JSON mode: a client of RPC reads the session itself.")
+    _refuse_goal_checks(options)
     if options.no_tools and options.tools:
         raise UsageError("--tools and --no-tools exclude each other.")
+
+
+def _refuse_goal_checks(options: Options) -> None:
+    if not options.goal_check:
+        return
+    if not all(command.strip() for command in options.goal_check):
+        raise UsageError("--goal-check needs a command whose exit code 0 means that the goal is met.")
+    if options.mode == "rpc":
+        raise UsageError("--goal-check is for print and JSON mode: a client of RPC sends set_goal.")
+    if len(options.messages) > 1 and not options.extension_flags:
+        raise UsageError("--goal-check takes one prompt, which is the goal. Join the prompts into one.")
+    if options.plan:
+        raise UsageError("--goal-check and --plan cannot be used together: in plan mode nothing changes.")
 
 
 def _refuse(flag: str, places: dict[str, object]) -> None:

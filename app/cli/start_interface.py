@@ -44,6 +44,8 @@ def start_interface(options: Options, held: "EarlyTerminal | None" = None) -> in
             "--resume shows a list to choose from, which needs a terminal. "
             "Use --continue for the latest session, or --session FILE|ID."
         )
+    if options.goal_check and face == "tui":
+        raise UsageError("--goal-check needs -p: it is for scripts. In the full screen, /goal sets a goal.")
     if face == "acp":
         gc.enable()
         from app.cli.commands.acp_command import serve  # noqa: PLC0415  (this face only)

@@ -18,6 +18,7 @@ from app.engine.core.retry_policy import RetryDelay
 from app.engine.core.run_events import OpenRunEvents
 from app.engine.core.session_core import SessionCore
 from app.engine.files.file_parts import FileParts
+from app.engine.goals.session_goal import SessionGoal
 from app.engine.jobs.background_jobs import JobTable
 from app.engine.models.model_requests import ModelRequests
 from app.engine.permissions.permission_gate import PermissionGate
@@ -79,6 +80,7 @@ class AgentRunner:
         self._shell = shell
         self._todos = todos
         self._settings_watch = settings_watch
+        self.goal = SessionGoal(core, requests=requests, permits=permits, tools=tools, files=files)
         self._task: asyncio.Task[None] | None = None
         self._abort = Abort()
         self._begun = OpenRunEvents()
@@ -360,7 +362,11 @@ class AgentRunner:
         reminder = reminder or await self._files.diagnostics.at_the_end(last, self._abort)
         if reminder is not None:
             await self.append(reminder)
-        return reminder is not None
+            return True
+        step = await self.goal.at_the_end(last, self._abort) if self.goal.is_set else None
+        if step is not None:
+            await self.append(step.message)
+        return step is not None and step.goes_on
 
     async def _check_after_calls(self) -> None:
         told = await self._files.diagnostics.check_after_calls(self._abort)
@@ -380,7 +386,15 @@ class AgentRunner:
         except SessionWriteError as problem:
             await self._event_bus.publish(Notice(level="error", text=str(problem)))
         await self._end_turn()
+        if self.goal.is_set:
+            await self._end_goal()
         await self._event_bus.publish(AgentSettled(aborted=self._abort.is_set))
+
+    async def _end_goal(self) -> None:
+        try:
+            await self.goal.run_ended(is_aborted=self._abort.is_set)
+        except SessionWriteError as problem:
+            await self._event_bus.publish(Notice(level="error", text=str(problem)))
 
     async def append(self, message: CustomMessage) -> None:
         """Adds a message without asking the model."""

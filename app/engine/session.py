@@ -61,6 +61,8 @@ class Session:
         """Helper agents that work for this session."""
         self.todos = made.planning.todos
         self.plan = made.planning.plan
+        self.goal = made.runner.goal
+        """The user's goal, and its check."""
         self.pending = made.files.pending
         """Staged changes that wait to be applied or discarded."""
         self.files = made.files.kept

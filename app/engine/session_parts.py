@@ -121,6 +121,7 @@ class SessionParts:
             files=self.files,
             jobs=self.jobs,
             planning=self.planning.plan,
+            goal=self.runner.goal,
             servers=self.servers,
             preconditions=self.preconditions,
             stop=self.stop,
@@ -137,6 +138,7 @@ class SessionParts:
     async def stop(self) -> None:
         """Stops the running operations and waits until they have ended."""
         self.runs.abort()
+        self.runner.goal.stop_check()
         self.context.stop()
         await self.runner.abort()
 

@@ -49,6 +49,7 @@ class SessionState(msgspec.Struct, frozen=True, kw_only=True):
     """Whether a command of the user is running."""
     is_cell_running: bool
     """Whether a Python cell of the user is running."""
+    is_checking_goal: bool
     waiting_count: int
     """Number of messages in the queues."""
     running_jobs: int
@@ -77,7 +78,13 @@ class SessionState(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def is_busy(self) -> bool:
         """Whether something is running that the user can stop."""
-        return self.is_running or self.is_compacting or self.is_shell_running or self.is_cell_running
+        return (
+            self.is_running
+            or self.is_compacting
+            or self.is_shell_running
+            or self.is_cell_running
+            or self.is_checking_goal
+        )
 
 
 class ContextRoom(msgspec.Struct, frozen=True, kw_only=True):
@@ -126,6 +133,7 @@ def state_from(given: Dependencies, made: SessionParts) -> SessionState:
         is_waiting_to_retry=made.runner.countdown.is_running,
         is_shell_running=made.runs.shell.running_task.is_running,
         is_cell_running=made.runs.cells.running_task.is_running,
+        is_checking_goal=made.runner.goal.is_checking,
         waiting_count=len(queues),
         running_jobs=len(made.jobs.running()),
         context_tokens=made.core.usage_totals.context_tokens,

@@ -7,7 +7,9 @@ from typing import assert_never
 import msgspec
 
 from app.assembly.first_prompt import FirstInput
+from app.assembly.options import UsageError
 from app.engine.core.prompt_intake import MissingApiKey, RequestRefused
+from app.engine.goals.session_goal import GoalRefused
 from app.engine.permissions.verdict_log import PastVerdict
 from app.engine.prompt_submission import PromptDisposition
 from app.engine.session import Session
@@ -18,6 +20,7 @@ from app.sessions.errors import SessionWriteError
 from app.values.content import Image
 from app.values.entries import MessageEntry
 from app.values.messages import AssistantMessage, ToolResultMessage
+from app.values.todos import GoalCheck
 
 PrepareSession = Callable[[], Awaitable[FirstInput]]
 """Completes the session (loads extensions) once the mode listens, and returns the prompts to send."""
@@ -25,7 +28,6 @@ _UNATTENDED_SECTION = (
     "Nobody can answer questions during this run. If you cannot do what was asked without something that only the user "
     "can give, say so in your last message and end it with a line that begins with BLOCKED: and names it."
 )
-_BLOCKED_PREFIX = "BLOCKED:"
 NO_PROMPT_ERROR = "No prompt was given. Pass one as an argument or on standard input."
 
 
@@ -48,6 +50,20 @@ class EndRequest:
     async def due(self, session: Session) -> None:
         await self._event.wait()
         await session.wait_until_idle()
+
+
+async def with_goal(session: Session, given: FirstInput, commands: Sequence[str]) -> FirstInput:
+    """Makes the prompt the session's goal, which these commands check (`--goal-check`). Raises `UsageError`."""
+    if not commands or not given.prompts:
+        return given
+    goal, *others = given.prompts
+    if others:
+        raise UsageError("--goal-check takes one prompt, which is the goal. Join the prompts into one.")
+    try:
+        await session.goal.set(goal, [GoalCheck(command=command) for command in commands])
+    except GoalRefused as problem:
+        raise UsageError(f"--goal-check: {problem}") from None
+    return given
 
 
 async def send_prompt(session: Session, prompt: str, images: Sequence[Image]) -> PromptDisposition:
@@ -105,7 +121,7 @@ async def check_run_end(
     for repair in range(MAX_REPAIRS + 1):
         if (failed := _failure_of(session, next_step)) is not None:
             return failed
-        if (left_open := _left_open(session)) is not None:
+        if (left_open := _open_goal(session) or _left_open(session)) is not None:
             return left_open
         try:
             misfit = schema.mismatch_text(session.last_answer.text) if schema and session.last_answer else ""
@@ -145,10 +161,33 @@ def _failure_of(session: Session, next_step: RemedyFor) -> FailedEnd | None:
             assert_never(message.stop_reason)
 
 
+def _open_goal(session: Session) -> FailedEnd | None:
+    """Returns why the goal is not met; None: it is, or there is none."""
+    view = session.goal.view
+    if view is None:
+        return None
+    goal = view.goal
+    match goal.status:
+        case "done" | "blocked":  # the answer of a blocked agent says so
+            return None
+        case "limit":
+            return FailedEnd(LIMIT, f"The goal is not met: {goal.reason}.", has_answer=True)
+        case "refused":
+            return FailedEnd(REFUSED, f"The goal is not met: {goal.reason}.", has_answer=True)
+        case "active" | "paused":
+            why = goal.reason or "its check was not run"
+            return FailedEnd(FAILED, f"The goal is not met: {why}.", has_answer=True)
+        case _:
+            assert_never(goal.status)
+
+
 def _left_open(session: Session) -> FailedEnd | None:
-    """Returns whether the agent is blocked, or stopped after a refused call; None for neither."""
+    """Returns whether the agent is blocked, or stopped after a refused call; None for neither, or for a goal that is
+    met all the same."""
     answer = session.last_answer
-    if answer is not None and (needed := blocked_on(answer.text)):
+    if (view := session.goal.view) is not None and view.goal.status == "done":
+        return None
+    if answer is not None and (needed := answer.blocked_on):
         return FailedEnd(BLOCKED, f"The agent is blocked: {needed}", has_answer=True)
     if (refused := _refused_call(session)) is not None:
         problem = (
@@ -157,16 +196,6 @@ def _left_open(session: Session) -> FailedEnd | None:
         )
         return FailedEnd(REFUSED, problem, has_answer=True)
     return None
-
-
-def blocked_on(answer: str) -> str:
-    """Returns what a blocked agent needs, from the last line of its answer; empty when it is not blocked."""
-    last = answer.rstrip().rsplit("\n", 1)[-1].strip(" *`")
-    return (
-        last.removeprefix(_BLOCKED_PREFIX).strip(" *`") or "no reason given"
-        if last.startswith(_BLOCKED_PREFIX)
-        else ""
-    )
 
 
 def add_headless_sections(session: Session, schema: AnswerSchema | None) -> None:

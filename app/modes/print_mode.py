@@ -28,8 +28,10 @@ from app.modes.stdout_writer import claim_stdout
 from app.printing import print_problem
 from app.sessions.errors import error_text
 from app.values.entries import CustomMessageEntry, MessageEntry
-from app.values.events import AutoRetryStart, Event, ExtensionError, Notice, PlanProposed
+from app.values.events import AutoRetryStart, Event, ExtensionError, MessageEnd, Notice, PlanProposed
 from app.values.messages import AssistantMessage, CustomMessage
+from app.values.todos import CHECK_MESSAGE_TYPE, Goal
+from app.values.wire import from_wire
 from tools.text import for_terminal
 
 _CHARS_PER_WRITE = 65536
@@ -85,7 +87,11 @@ def _last_said(session: Session, before: int) -> str | None:
     for entry in reversed(session.log.entries[before:]):
         if isinstance(entry, MessageEntry) and isinstance(entry.message, AssistantMessage):
             return entry.message.text
-        if isinstance(entry, CustomMessageEntry) and entry.display:
+        if (
+            isinstance(entry, CustomMessageEntry)
+            and entry.display
+            and entry.custom_type != CHECK_MESSAGE_TYPE
+        ):
             return session.shown_text(
                 CustomMessage(custom_type=entry.custom_type, content=entry.content, details=entry.details)
             )
@@ -117,9 +123,19 @@ def _write(descriptor: int, text: str) -> str | None:
     return None
 
 
+def _tell_check(message: CustomMessage) -> None:
+    """Prints the result of a goal's check to standard error."""
+    if message.custom_type == CHECK_MESSAGE_TYPE:
+        from app.engine.goals.goal_texts import short_text  # noqa: PLC0415  (most runs have no goal)
+
+        print_problem(short_text(from_wire(message.details, Goal)))
+
+
 def _tell_stderr(event: Event) -> None:
     if isinstance(event, Notice):
         print_problem(event.text)
+    elif isinstance(event, MessageEnd) and isinstance(event.message, CustomMessage):
+        _tell_check(event.message)
     elif isinstance(event, ExtensionError):
         print_problem(f"{event.extension_path} ({event.event}): {event.error}")
     elif isinstance(event, AutoRetryStart):

@@ -23,6 +23,7 @@ FEATURE_NAMES = (
     "context",
     "diff",
     "extensions",
+    "goal",
     "jobs",
     "kernel",
     "keys",
@@ -51,7 +52,7 @@ Row = TypeVar("Row")
 
 COMMAND_ORDER = """
 model scoped-models thinking tree resume fork new clone name session context usage compact uncompact
-undo redo rules init review btw handoff plan todos pending diff map jobs mcp kernel kill pin copy
+undo redo rules init review btw handoff plan goal todos pending diff map jobs mcp kernel kill pin copy
 export import extensions settings permissions secrets unmask sandbox theme trust login logout reload
 hotkeys keys help quit
 """

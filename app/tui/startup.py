@@ -27,6 +27,7 @@ from app.resources.launch_frame import LaunchFrame
 from app.resources.paths import Paths
 from app.tui.display_settings import DisplaySettingsApplier
 from app.tui.features.extensions.feature import TRUST
+from app.tui.features.goal.feature import GOAL
 from app.tui.features.permissions.feature import APPROVALS
 from app.tui.features.sessions.feature import RESUME, SESSIONS
 from app.tui.features.todos.feature import TODO_LIST
@@ -86,6 +87,8 @@ class StartOptions(msgspec.Struct, frozen=True, kw_only=True):
         app.presenter.show_all()
         if app.session.log.entries:
             app.register.page(TODO_LIST).show()
+        if app.session.goal.is_set:
+            app.register.page(GOAL).follow()
         if not app.assembled.effective_settings.settings.display.quiet_startup and bars.is_offline_session(
             app.session
         ):

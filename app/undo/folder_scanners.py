@@ -22,7 +22,7 @@ from tools.git.repository import find_repository
 
 MAX_FILES = 20_000
 _LIMITS = ScanLimits(file_bytes=1 << 20, all_bytes=200 << 20, files=MAX_FILES)
-_GENERATED_FOLDERS = frozenset(
+GENERATED_FOLDERS = frozenset(
     (
         ".git",
         ".hg",
@@ -82,7 +82,7 @@ class PlainScanner:
                         if not entry.is_dir(follow_symlinks=False):
                             if not is_temporary_name(entry.name):
                                 files.append(name)
-                        elif entry.name in _GENERATED_FOLDERS or entry.path == self._outside:
+                        elif entry.name in GENERATED_FOLDERS or entry.path == self._outside:
                             left_out.append(name)
                         else:
                             waiting.append(f"{name}/")

@@ -20,7 +20,7 @@ from app.values.messages import AssistantMessage, Message, StopReason, ToolResul
 from app.values.models import Model
 from app.values.pending import PendingChanged
 from app.values.stream import BlockEvent
-from app.values.todos import TodoItem, TodoPhase
+from app.values.todos import GoalView, TodoItem, TodoPhase
 from app.values.usage import Usage
 from app.values.wire import PRIVATE, Wire
 
@@ -350,6 +350,13 @@ class TodosChanged(Wire, frozen=True, kw_only=True, tag_field="type", tag="todos
     phases: tuple[TodoPhase, ...]
 
 
+class GoalChanged(Wire, frozen=True, kw_only=True, tag_field="type", tag="goal_changed"):
+    """The goal was set, checked, stopped or removed, or its proof became stale."""
+
+    view: GoalView | None = None
+    """None: there is no goal."""
+
+
 class TodoReminder(Wire, frozen=True, kw_only=True, tag_field="type", tag="todo_reminder"):
     """The agent stopped with open items and is reminded of them; the reminder's message follows."""
 
@@ -472,6 +479,7 @@ Event = (
     | JobChanged
     | HelperChanged
     | TodosChanged
+    | GoalChanged
     | TodoReminder
     | TodoAutoClear
     | PendingChanged

@@ -12,6 +12,8 @@ from app.values.usage import Usage
 from app.values.wire import PRIVATE, Wire, new_id, now_ms
 
 StopReason = Literal["pending", "stop", "length", "toolUse", "error", "aborted", "deferred"]
+BLOCKED_PREFIX = "BLOCKED:"
+"""Begins the last line of an answer whose agent cannot continue."""
 
 
 class _Message(Wire, frozen=True, kw_only=True, tag_field="role", tag="*message"):
@@ -83,6 +85,15 @@ class AssistantMessage(_Message, frozen=True, kw_only=True, tag_field="role", ta
         """Whether the last paragraph asks the user a question."""
         paragraph = self.text.rstrip().rpartition("\n\n")[2]
         return any(line.rstrip(' *_`)"”»').endswith(("?", "？", "؟")) for line in paragraph.splitlines())
+
+    @property
+    def blocked_on(self) -> str:
+        """What a blocked agent needs: the text of a last line that begins with `BLOCKED:`; empty when it is not
+        blocked."""
+        last = self.text.rstrip().rsplit("\n", 1)[-1].strip(" *`")
+        if not last.startswith(BLOCKED_PREFIX):
+            return ""
+        return last.removeprefix(BLOCKED_PREFIX).strip(" *`") or "no reason given"
 
     @property
     def thinking(self) -> str:

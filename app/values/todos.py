@@ -1,5 +1,6 @@
-"""A todo list in phases: its wire format for programs, and its text for the model."""
+"""What is to be done: a todo list in phases with its text for the model, and a goal with its checks and its proof."""
 
+from datetime import datetime
 from typing import Literal
 
 from app.values.wire import Wire
@@ -110,3 +111,103 @@ def reminder_text(phases: Phases) -> str:
         + "\n\nGo on with them. If one is done, say so with the todo tool; if it cannot or need not be done, "
         "block or drop it with the reason."
     )
+
+
+# Goals
+
+GOAL_ENTRY_TYPE = "bayou.goal"
+CHECK_MESSAGE_TYPE = "goal-check"
+CONTINUE_MESSAGE_TYPE = "goal-continue"
+SET_MARK = "isSet"
+"""In the entry that sets a goal, as opposed to those that change it."""
+_CALL_PREFIX = "goal-"
+
+GoalStatus = Literal["active", "done", "blocked", "limit", "refused", "paused"]
+
+
+def check_call_id(name: str) -> str:
+    """Returns the call id for the events of a check; models never use such ids."""
+    return f"{_CALL_PREFIX}{name}"
+
+
+def is_check_call(call_id: str) -> bool:
+    return call_id.startswith(_CALL_PREFIX)
+
+
+class GoalCheck(Wire, frozen=True, kw_only=True):
+    """A command whose exit code 0 means that the goal, or one of its items, is done."""
+
+    command: str
+    name: str = ""
+    """The item that the command checks; empty for the whole goal."""
+
+
+class CheckResult(Wire, frozen=True, kw_only=True):
+    """How one command of a check ended."""
+
+    command: str
+    name: str = ""
+    exit_code: int | None = None
+    """None: the command was not run or did not end by itself; `problem` says why."""
+    seconds: float = 0.0
+    problem: str = ""
+    output: str = ""
+    """The end of the output."""
+
+    @property
+    def has_passed(self) -> bool:
+        return self.exit_code == 0 and not self.problem
+
+
+class GoalProof(Wire, frozen=True, kw_only=True):
+    """The last check of a goal."""
+
+    at: str
+    """The time when the check ended."""
+    results: tuple[CheckResult, ...]
+    digest: str = ""
+    """Identifies the contents of the workspace's files after the check; empty: they are not watched."""
+    written: tuple[str, ...] = ()
+    """Files that changed while the check ran."""
+    tampered: tuple[str, ...] = ()
+    """Files that the check reads or names, and that changed since the goal was set."""
+    is_unchanged: bool = False
+    """Whether no file changed since the goal was set."""
+
+    @property
+    def at_clock(self) -> str:
+        """The local time of day."""
+        try:
+            return datetime.fromisoformat(self.at).astimezone().strftime("%H:%M")
+        except ValueError:
+            return self.at
+
+    @property
+    def has_passed(self) -> bool:
+        return bool(self.results) and all(one.has_passed for one in self.results)
+
+
+class Goal(Wire, frozen=True, kw_only=True):
+    """What the user wants, with its checks and their last result."""
+
+    text: str
+    checks: tuple[GoalCheck, ...]
+    status: GoalStatus = "active"
+    reason: str = ""
+    """Why the goal is not worked on."""
+    failed: int = 0
+    """How many checks failed since the goal was set or continued."""
+    proof: GoalProof | None = None
+    digest: str = ""
+    """Identifies the contents of the workspace's files when the goal was set."""
+
+
+class GoalView(Wire, frozen=True, kw_only=True):
+    """A goal, and whether its proof still holds."""
+
+    goal: Goal
+    is_stale: bool = False
+    """Whether a file of the workspace changed since the goal was found done."""
+    changed: tuple[str, ...] = ()
+    """The changed files, where they are known."""
+    is_checking: bool = False

@@ -16,7 +16,7 @@ from app.sessions.file import session_file
 from app.values.content import Image, text_of
 from app.values.events import AutoRetryStart, ExtensionError
 from app.values.messages import CustomMessage, ToolResultMessage, UserMessage
-from app.values.todos import TodoItem, TodoPhase
+from app.values.todos import GoalCheck, TodoItem, TodoPhase
 from tests.compaction.project_session import ProjectSession
 from tests.settings.cases import Cases
 from tests.support.sessions import parts_of
@@ -422,6 +422,24 @@ async def reminders(scene: ProjectSession) -> Any:
     scene.script.responses[:] = [say("I stop."), say("I stop.")]
     await scene.prompt("go")
     return len(scene.script.responses)
+
+
+async def goal_after(scene: ProjectSession, command: str) -> Any:
+    scene.script.responses[:] = [say("Done.") for _ in range(5)]
+    await scene.session.goal.set("Tea.", [GoalCheck(command=command)])
+    await scene.prompt("go")
+    view = scene.session.goal.view
+    return view and (view.goal.failed, view.goal.proof and view.goal.proof.results[0].problem)
+
+
+@LIVE.add("goal.maxChecks", 1, 2, {"permissions.mode": "full"})
+async def failed_checks(scene: ProjectSession) -> Any:
+    return await goal_after(scene, "false")
+
+
+@LIVE.add("goal.checkSeconds", 1, 600, {"permissions.mode": "full", "goal.maxChecks": 1})
+async def time_of_checks(scene: ProjectSession) -> Any:
+    return await goal_after(scene, "sleep 1.5; false")
 
 
 @LIVE.add("task.enabled", True, False)

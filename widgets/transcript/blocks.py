@@ -49,6 +49,7 @@ class CustomKind(StrEnum):
     COMMAND = "command"
     CELL = "cell"
     DIAGNOSTICS = "diagnostics"
+    GOAL = "goal"
     COMPACTION = "compaction"
     BRANCH_SUMMARY = "branch summary"
     EXTENSION = "extension"

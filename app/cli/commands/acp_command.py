@@ -82,6 +82,7 @@ def _refuse_what_the_client_says(options: Options) -> None:
         "--name": options.name is not None,
         "--print": options.print,
         "--output-schema": options.output_schema is not None,
+        "--goal-check": bool(options.goal_check),
     }
     for flag, is_said in named.items():
         if is_said:

@@ -8,6 +8,7 @@ from app.engine.commands.session_command import Command
 from app.engine.files import file_commands as files
 from app.engine.files import pending_commands as pending
 from app.engine.files import review_commands as review
+from app.engine.goals import goal_commands as goals
 from app.engine.jobs import job_commands as jobs
 from app.engine.mcp import mcp_commands as mcp
 from app.engine.permissions import permission_commands as permissions
@@ -29,6 +30,7 @@ COMMANDS: dict[str, Command[Any, Any]] = {
         files,
         pending,
         review,
+        goals,
         mcp,
     )
     for command in vars(module).values()

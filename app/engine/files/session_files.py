@@ -246,6 +246,11 @@ class SessionFiles:
         except (DamagedContent, MissingContent):
             return None
 
+    @property
+    def watched_place(self) -> UndoConfig | None:
+        """How the workspace's files can be watched; None: they are on another machine."""
+        return self._place if self._workspace.has_local_files else None
+
     # What changed, and restores
 
     async def differences(self, of: DiffSource) -> "Differences":

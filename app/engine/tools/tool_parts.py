@@ -16,6 +16,7 @@ class ToolParts:
     def __init__(
         self, core: SessionCore, jobs: JobTable, permits: PermissionGate, masking: SessionMask
     ) -> None:
+        self.masking = masking
         self.masks = MaskedCalls(masking)
         self.nested = NestedCalls(
             core.toolbox, core.choice, jobs, core.hooks, permits.check, self.masks, core.event_bus

@@ -14,6 +14,7 @@ from app.engine.core.model_choice import NoModel
 from app.engine.core.prompt_intake import SwitchCancelled
 from app.engine.core.session_core import SessionCore
 from app.engine.files.file_parts import FileParts
+from app.engine.goals.session_goal import SessionGoal
 from app.engine.jobs.background_jobs import JobTable
 from app.engine.mcp.session_servers import McpServers
 from app.engine.planning.plan_mode import PlanMode
@@ -50,6 +51,7 @@ class Navigation(msgspec.Struct, frozen=True, kw_only=True):
     files: FileParts
     jobs: JobTable
     planning: PlanMode
+    goal: SessionGoal
     servers: McpServers
     preconditions: Preconditions
     stop: Callable[[], Awaitable[None]]
@@ -176,6 +178,7 @@ class Navigation(msgspec.Struct, frozen=True, kw_only=True):
         self._recover_files()
         self.core.conversation.recover_partial()
         self.planning.arrive()
+        self.goal.arrive()
         self._warn_missing_model()
         if name and not log.is_read_only:
             self.core.conversation.rename(" ".join(name.split()))
@@ -217,3 +220,4 @@ class Navigation(msgspec.Struct, frozen=True, kw_only=True):
         self.core.event_bus.forget_undeliverable()
         await self.core.event_bus.publish(SessionReplaced(reason=reason))
         self.planning.arrive()
+        self.goal.arrive()

@@ -6,6 +6,8 @@ from typing import Any
 
 import msgspec
 
+from app.engine.goals.goal_commands import check_goal
+from app.engine.goals.goal_texts import continue_text, parse_goal, short_text, state_text
 from app.engine.session import Session
 from app.modes.acp.options import use_model
 from app.modes.acp.update_values import CommandInput, CommandOffer
@@ -84,6 +86,33 @@ async def _export(session: Session, words: str) -> str:
     return f"Written: {written}"
 
 
+async def _goal(session: Session, words: str) -> str:
+    if words == "clear":
+        await session.goal.clear()
+        return "The goal was removed."
+    if words == "check":
+        await check_goal(session)
+        return ""
+    view = await session.goal.look()
+    if view is None:
+        return "No goal is set. /goal TEXT check: COMMAND sets one."
+    return f"Goal {state_text(view)}.\n\n{short_text(view.goal)}"
+
+
+async def begin_goal(session: Session, text: str) -> str | None:
+    """Sets or continues the goal of a `/goal` prompt; returns the prompt to send instead. None: it is another prompt,
+    or a `/goal` that sends none. Raises `UserError`."""
+    name, _, words = text.strip().partition(" ")
+    words = words.strip()
+    if name != "/goal" or words in ("", "check", "clear"):
+        return None
+    if words == "continue":
+        return continue_text(await session.goal.resume())
+    aim, checks = parse_goal(words)
+    await session.goal.set(aim, checks)
+    return aim
+
+
 OWN: Mapping[str, OwnCommand] = {
     "compact": OwnCommand(
         description="Summarise the older part of the conversation", run=_compact, hint="what to keep"
@@ -91,6 +120,11 @@ OWN: Mapping[str, OwnCommand] = {
     "model": OwnCommand(description="Show or switch the model", run=_model, hint="provider/model"),
     "thinking": OwnCommand(
         description="Show or set how hard the model thinks", run=_thinking, hint="thinking level"
+    ),
+    "goal": OwnCommand(
+        description="Work until a check passes; show, check, continue or clear the goal",
+        run=_goal,
+        hint="TEXT check: COMMAND",
     ),
     "name": OwnCommand(description="Show or set the session's name", run=_name, hint="name"),
     "session": OwnCommand(description="File, counts, context and cost", run=_session),

@@ -17,7 +17,7 @@ from app.extensions.headless_ui import EventUi
 from app.modes.acp.asking import Questions
 from app.modes.acp.blocks import Words
 from app.modes.acp.client import Client
-from app.modes.acp.commands import available, own_command
+from app.modes.acp.commands import available, begin_goal, own_command
 from app.modes.acp.faults import AUTH_REQUIRED, failed, fault
 from app.modes.acp.options import current_mode, modes_of, options_of, set_mode, set_option
 from app.modes.acp.replay import replayed
@@ -228,7 +228,13 @@ class LivingSession:
             del self._outcomes[key]
 
     async def _outcome(self, words: Words, delivery: Delivery, key: str, cancels: int) -> PromptEnd:
-        own = own_command(words.text)
+        try:
+            prompt = await begin_goal(self.session, words.text)
+        except UserError as problem:
+            self._updates.say(str(problem))
+            return _response("end_turn")
+        own = own_command(words.text) if prompt is None else None
+        words = words if prompt is None else Words(text=prompt, images=words.images)
         work = self._carry_out(*own) if own is not None else self._take(words, delivery, key)
         taking = asyncio.ensure_future(work)
         self._taking.add(taking)

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from app.engine.goals.goal_texts import short_text
 from app.engine.session import Session
 from app.modes.acp.blocks import shown_blocks
 from app.modes.acp.calls import ToolCalls
@@ -43,13 +44,20 @@ from app.values.events import (
 from app.values.messages import AssistantMessage, CustomMessage, UserMessage
 from app.values.stream import TextDelta, ThinkingDelta, ToolCallEnd
 from app.values.stream import ToolCallStart as CallBegun
-from app.values.todos import TodoPhase, TodoStatus, items_of
-from app.values.wire import new_id
+from app.values.todos import CHECK_MESSAGE_TYPE, Goal, TodoPhase, TodoStatus, items_of
+from app.values.wire import from_wire, new_id
 
 FOR_THE_MODEL = frozenset(
     (
         *("file-map", "read-recovery", "background-result", "diagnostics", "todo-list", "todo-reminder"),
-        *("pending-resolved", "pending-lost", "pending-reminder", "repository-map", "rule-violation"),
+        *(
+            "goal-continue",
+            "pending-resolved",
+            "pending-lost",
+            "pending-reminder",
+            "repository-map",
+            "rule-violation",
+        ),
     )
 )
 """Types of messages for the model only, which the client need not show."""
@@ -136,6 +144,8 @@ class Updates:
         message = event.message
         if isinstance(message, AssistantMessage):
             self.tell_usage()
+        elif isinstance(message, CustomMessage) and message.custom_type == CHECK_MESSAGE_TYPE:
+            self.say(short_text(from_wire(message.details, Goal)))
         elif isinstance(message, CustomMessage) and is_shown(message):
             self.say(self._session.shown_text(message))
 

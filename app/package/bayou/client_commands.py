@@ -18,6 +18,8 @@ from bayou.values import (
     FileDifferences,
     Forked,
     ForkMessage,
+    GoalCheck,
+    GoalView,
     Image,
     InterruptMode,
     JobInfo,
@@ -468,6 +470,26 @@ class ClientCommands:
         return await self._ask(
             "take_back_hunks", RestoredFiles, "", hunks=hunks, of=of, entryId=entry_id, putBack=put_back
         )
+
+    async def get_goal(self) -> GoalView | None:
+        """The goal, and whether its proof still holds. Looks whether files have changed."""
+        return await self._ask("get_goal", GoalView | None, "goal")
+
+    async def set_goal(self, text: str, checks: Sequence[GoalCheck], start: bool = True) -> GoalView | None:
+        """Set a goal with a check. The agent goes on until it passes. The text is sent, unless `start` is false."""
+        return await self._ask("set_goal", GoalView | None, "goal", text=text, checks=checks, start=start)
+
+    async def check_goal(self) -> GoalView | None:
+        """Run the check of the goal now. It starts no agent. Answers when the check has ended."""
+        return await self._ask("check_goal", GoalView | None, "goal")
+
+    async def continue_goal(self) -> GoalView | None:
+        """Let the agent go on with the goal. Failed checks are counted anew."""
+        return await self._ask("continue_goal", GoalView | None, "goal")
+
+    async def clear_goal(self) -> None:
+        """Remove the goal. A running check is stopped; the agent is not."""
+        return await self._ask("clear_goal", None, "")
 
     async def get_mcp_servers(self) -> Sequence[ServerView]:
         """MCP servers with their tools and states. As far as is known: none is contacted."""

@@ -424,6 +424,9 @@ def total_usage(usages: Sequence[Usage]) -> Usage:
 
 StopReason = Literal["pending", "stop", "length", "toolUse", "error", "aborted", "deferred"]
 
+BLOCKED_PREFIX = "BLOCKED:"
+"""Begins the last line of an answer whose agent cannot continue."""
+
 
 class _Message(Wire, frozen=True, kw_only=True, tag_field="role", tag="*message"):
     id: str = msgspec.field(name=PRIVATE + "id", default_factory=new_id)
@@ -494,6 +497,15 @@ class AssistantMessage(_Message, frozen=True, kw_only=True, tag_field="role", ta
         """Whether the last paragraph asks the user a question."""
         paragraph = self.text.rstrip().rpartition("\n\n")[2]
         return any(line.rstrip(' *_`)"”»').endswith(("?", "？", "؟")) for line in paragraph.splitlines())
+
+    @property
+    def blocked_on(self) -> str:
+        """What a blocked agent needs: the text of a last line that begins with `BLOCKED:`; empty when it is not
+        blocked."""
+        last = self.text.rstrip().rsplit("\n", 1)[-1].strip(" *`")
+        if not last.startswith(BLOCKED_PREFIX):
+            return ""
+        return last.removeprefix(BLOCKED_PREFIX).strip(" *`") or "no reason given"
 
     @property
     def thinking(self) -> str:
@@ -1031,6 +1043,88 @@ class TodoPhase(Wire, frozen=True, kw_only=True):
     id: str = ""
 
 
+GoalStatus = Literal["active", "done", "blocked", "limit", "refused", "paused"]
+
+
+class GoalCheck(Wire, frozen=True, kw_only=True):
+    """A command whose exit code 0 means that the goal, or one of its items, is done."""
+
+    command: str
+    name: str = ""
+    """The item that the command checks; empty for the whole goal."""
+
+
+class CheckResult(Wire, frozen=True, kw_only=True):
+    """How one command of a check ended."""
+
+    command: str
+    name: str = ""
+    exit_code: int | None = None
+    """None: the command was not run or did not end by itself; `problem` says why."""
+    seconds: float = 0.0
+    problem: str = ""
+    output: str = ""
+    """The end of the output."""
+
+    @property
+    def has_passed(self) -> bool:
+        return self.exit_code == 0 and not self.problem
+
+
+class GoalProof(Wire, frozen=True, kw_only=True):
+    """The last check of a goal."""
+
+    at: str
+    """The time when the check ended."""
+    results: tuple[CheckResult, ...]
+    digest: str = ""
+    """Identifies the contents of the workspace's files after the check; empty: they are not watched."""
+    written: tuple[str, ...] = ()
+    """Files that changed while the check ran."""
+    tampered: tuple[str, ...] = ()
+    """Files that the check reads or names, and that changed since the goal was set."""
+    is_unchanged: bool = False
+    """Whether no file changed since the goal was set."""
+
+    @property
+    def at_clock(self) -> str:
+        """The local time of day."""
+        try:
+            return datetime.fromisoformat(self.at).astimezone().strftime("%H:%M")
+        except ValueError:
+            return self.at
+
+    @property
+    def has_passed(self) -> bool:
+        return bool(self.results) and all(one.has_passed for one in self.results)
+
+
+class Goal(Wire, frozen=True, kw_only=True):
+    """What the user wants, with its checks and their last result."""
+
+    text: str
+    checks: tuple[GoalCheck, ...]
+    status: GoalStatus = "active"
+    reason: str = ""
+    """Why the goal is not worked on."""
+    failed: int = 0
+    """How many checks failed since the goal was set or continued."""
+    proof: GoalProof | None = None
+    digest: str = ""
+    """Identifies the contents of the workspace's files when the goal was set."""
+
+
+class GoalView(Wire, frozen=True, kw_only=True):
+    """A goal, and whether its proof still holds."""
+
+    goal: Goal
+    is_stale: bool = False
+    """Whether a file of the workspace changed since the goal was found done."""
+    changed: tuple[str, ...] = ()
+    """The changed files, where they are known."""
+    is_checking: bool = False
+
+
 class ToolOutcome(Wire, frozen=True, kw_only=True):
     """A tool's result on the wire."""
 
@@ -1356,6 +1450,13 @@ class TodosChanged(Wire, frozen=True, kw_only=True, tag_field="type", tag="todos
     phases: tuple[TodoPhase, ...]
 
 
+class GoalChanged(Wire, frozen=True, kw_only=True, tag_field="type", tag="goal_changed"):
+    """The goal was set, checked, stopped or removed, or its proof became stale."""
+
+    view: GoalView | None = None
+    """None: there is no goal."""
+
+
 class TodoReminder(Wire, frozen=True, kw_only=True, tag_field="type", tag="todo_reminder"):
     """The agent stopped with open items and is reminded of them; the reminder's message follows."""
 
@@ -1478,6 +1579,7 @@ Event = (
     | JobChanged
     | HelperChanged
     | TodosChanged
+    | GoalChanged
     | TodoReminder
     | TodoAutoClear
     | PendingChanged

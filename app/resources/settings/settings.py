@@ -36,6 +36,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     repository_maps: agent.RepositoryMapSettings = agent.RepositoryMapSettings()
     sessions: agent.SessionSettings = agent.SessionSettings()
     todo: agent.TodoSettings = agent.TodoSettings()
+    goal: single.GoalSettings = single.GoalSettings()
     task: single.TaskSettings = single.TaskSettings()
     undo: agent.UndoSettings = agent.UndoSettings()
     compaction: agent.CompactionSettings = agent.CompactionSettings()
@@ -81,6 +82,7 @@ GROUP_TITLES: Mapping[str, str] = {
     "repository_maps": "Repository map",
     "sessions": "Sessions",
     "todo": "Todo list",
+    "goal": "Goals",
     "task": "Helper agents",
     "undo": "Undo",
     "compaction": "Compaction",

@@ -26,6 +26,7 @@ FooterSegment = Literal[
     "watchdog",
     "indexing",
     "todos",
+    "goal",
     "host",
     "sessionId",
 ]
@@ -206,6 +207,7 @@ class FooterSettings(SettingsGroup, frozen=True, kw_only=True):
         "cacheHit",
         "cost",
         "context",
+        "goal",
         "queue",
         "jobs",
         "indexing",

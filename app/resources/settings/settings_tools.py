@@ -319,3 +319,26 @@ class ShellSettings(SettingsGroup, frozen=True, kw_only=True):
             extra={"is_merged_list": True, "runs": True},
         ),
     ] = ()
+
+
+class GoalSettings(SettingsGroup, frozen=True, kw_only=True):
+    """Goals with a check (`/goal`)."""
+
+    max_checks: Annotated[
+        int,
+        Meta(
+            ge=1,
+            le=1000,
+            title="Failed checks of a goal",
+            description="How many failed checks end the work on a goal; `/goal continue` starts the count again.",
+        ),
+    ] = 25
+    check_seconds: Annotated[
+        int,
+        Meta(
+            ge=1,
+            le=86_400,
+            title="Time limit of a check",
+            description="Seconds after which a command that checks a goal is stopped and counts as failed.",
+        ),
+    ] = 600

@@ -27,6 +27,7 @@ from app.values.events import (
 from app.values.mcp_servers import McpServersChange
 from app.values.messages import AssistantMessage
 from app.values.stream import BlockEvent, TextDelta, ThinkingDelta, ToolCallDelta, ToolCallStart
+from app.values.todos import is_check_call
 from tools.amounts import elapsed, tokens
 
 CHARACTERS_PER_TOKEN = 4
@@ -143,7 +144,8 @@ class ActivityTracker:
         if isinstance(event, MessageUpdate):
             self._count(event)
         elif isinstance(event, ToolExecutionStart | ToolExecutionUpdate | ToolExecutionEnd):
-            if not is_user_cell(event.tool_call_id):  # (a user's cell ends without the end of a run)
+            # A user's cell, and a check that the user runs, end without the end of a run.
+            if not is_user_cell(event.tool_call_id) and (self.phase or not is_check_call(event.tool_call_id)):
                 self._note_tool(event)
         elif isinstance(event, QuestionAsked):
             self._note_question(event)

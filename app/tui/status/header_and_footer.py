@@ -134,6 +134,26 @@ def _todos(session: Session, state: SessionState, around: FooterContext) -> list
     return [Segment(id="todos", text=text, tone="accent", importance=6)]
 
 
+def _goal(session: Session, state: SessionState, around: FooterContext) -> list[Segment]:
+    """Shows how the goal stands; a proof that files have changed since is grey."""
+    view = session.goal.view
+    if view is None:
+        return []
+    goal, tone, short = view.goal, "accent", "goal"
+    if view.is_checking:
+        text = "checking the goal"
+    elif goal.status == "done":
+        tone = "dim" if view.is_stale else "success"
+        short = "goal stale" if view.is_stale else "✓ goal"
+        text = f"{short} {goal.proof.at_clock}" if goal.proof is not None and not view.is_stale else short
+    elif goal.status == "active":
+        text = f"goal, {goal.failed} failed" if goal.failed else "goal"
+    else:
+        tone, text = "warning", "goal blocked" if goal.status == "blocked" else "goal paused"
+        short = text
+    return [Segment(id="goal", text=text, short=short, tone=tone, importance=7)]
+
+
 def _session_id(session: Session, state: SessionState, around: FooterContext) -> list[Segment]:
     whole = state.session_id
     return [Segment(id="sessionId", text=whole, short=whole[-8:], tone="dim", importance=1)]
@@ -214,6 +234,7 @@ _SEGMENTS: dict[str, Callable[[Session, SessionState, FooterContext], list[Segme
     ],
     "indexing": _indexing,
     "todos": _todos,
+    "goal": _goal,
     "host": lambda session, state, around: [Segment(id="host", text=around.host, importance=4)],
     "sessionId": _session_id,
 }

@@ -36,6 +36,7 @@ from app.values.events import (
     Event,
     ExtensionError,
     FileChanged,
+    GoalChanged,
     HelperChanged,
     JobChanged,
     MessageEnd,
@@ -226,6 +227,7 @@ class Presenter:
                 | HelperChanged()
                 | FileChanged()
                 | TodosChanged()
+                | GoalChanged()
                 | TodoReminder()
                 | TodoAutoClear()
                 | DiagnosticsStart()

@@ -13,6 +13,7 @@ from app.engine.files.file_restorer import RESTORE_MESSAGE_TYPE
 from app.engine.files.pending_changes import RESOLVED_MESSAGE_TYPE as RESOLVED
 from app.tui.transcript.cell_block import cell_block
 from app.tui.transcript.changes_line import ChangesLine
+from app.tui.transcript.goal_block import check_block
 from app.tui.transcript.renderers import Renderers
 from app.values.cells import CELL_ENTRY_TYPE
 from app.values.content import Content, Image, Text, Thinking, ToolCall, UserContent, text_of
@@ -40,6 +41,7 @@ from app.values.messages import (
     ToolResultMessage,
     UserMessage,
 )
+from app.values.todos import CHECK_MESSAGE_TYPE
 from app.values.wire import from_wire
 from tools.amounts import duration, tokens
 from tools.results import Card, CommandBlock, ImageBlock, Json, ListBlock, MapBlock, MarkdownBlock, TextBlock
@@ -67,6 +69,7 @@ _KINDS = {
     "read-recovery": CustomKind.READ_RECOVERY,
     "background-result": CustomKind.JOB,
     DIAGNOSTICS: CustomKind.DIAGNOSTICS,
+    CHECK_MESSAGE_TYPE: CustomKind.GOAL,
 }
 
 
@@ -333,6 +336,8 @@ def custom_block(block_id: str, message: CustomMessage, renderers: Renderers) ->
         return cell_block(block_id, message.content[1:], message.details, is_excluded=False)
     details = message.details if isinstance(message.details, dict) else {}
     text = text_of(message.content)
+    if message.custom_type == CHECK_MESSAGE_TYPE:
+        return check_block(block_id, text, details)
     if kind is CustomKind.FILE_MAP:
         card = _map_card(text, details)
     elif kind is CustomKind.JOB:

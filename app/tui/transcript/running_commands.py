@@ -10,6 +10,7 @@ import msgspec
 from app.agent.tool_results import result_from_outcome
 from app.tui.transcript import replay
 from app.tui.transcript.cell_block import cell_block, running_cell
+from app.tui.transcript.goal_block import RunningChecks
 from app.values.cells import is_user_cell
 from app.values.events import ToolExecutionEnd, ToolExecutionStart, ToolExecutionUpdate
 from app.values.messages import BashExecutionMessage
@@ -26,12 +27,15 @@ class RunningCommands:
     def __init__(self, transcript: Transcript) -> None:
         self._transcript = transcript
         self._cells = RunningCells(transcript)
-        self.takes = self._cells.takes
-        """Handles events of Python cells, which have separate events."""
+        self._checks = RunningChecks(transcript)
         self._shown: deque[str] = deque()
         """Blocks of commands that are not recorded yet, oldest first."""
         self._count = 0
         self._running: BashExecutionMessage | None = None
+
+    def takes(self, event: ToolExecutionStart | ToolExecutionUpdate | ToolExecutionEnd) -> bool:
+        """Handles events of Python cells and of a goal's checks, which no answer calls."""
+        return self._cells.takes(event) or self._checks.takes(event)
 
     def begin(self, command: str, *, exclude: bool) -> None:
         self._count += 1

@@ -68,6 +68,7 @@ CUSTOM_GLYPHS = {
     CustomKind.COMMAND: "!",
     CustomKind.CELL: "$",
     CustomKind.DIAGNOSTICS: "▲",
+    CustomKind.GOAL: "◎",
     CustomKind.COMPACTION: "⊟",
     CustomKind.BRANCH_SUMMARY: "├",
     CustomKind.EXTENSION: "▪",

@@ -3,6 +3,7 @@
 from app.tui.features.context.screen import ContextScreen
 from app.tui.features.diff.screen import FileDiff
 from app.tui.features.extensions.trust_screen import TrustScreen
+from app.tui.features.goal.page import GoalScreen
 from app.tui.features.jobs.page import JobsScreen
 from app.tui.features.map.screen import MapScreen, PlacesScreen
 from app.tui.features.mcp.form_screen import ChoicesScreen, FormScreen
@@ -38,6 +39,7 @@ SCREENS: tuple[KeyPlace, ...] = (
     key_place("usage", UsageScreen.BINDINGS),
     key_place("what changed in files", FileDiff.BINDINGS, SearchedScreen.BINDINGS),
     key_place("jobs", JobsScreen.BINDINGS),
+    key_place("the goal", GoalScreen.BINDINGS),
     key_place("staged changes", PendingScreen.BINDINGS),
     key_place("MCP servers", ServersScreen.BINDINGS),
     key_place("forms", FormScreen.BINDINGS),

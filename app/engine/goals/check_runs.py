@@ -1,0 +1,191 @@
+"""Runs the commands of a goal's check: through hooks, permissions, sandbox and masks like the agent's commands, in a
+shell of their own.
+
+The agent cannot influence a check by the state of its shell, nor by a job in the background."""
+
+import asyncio
+import time
+import uuid
+from functools import partial
+from typing import Any
+
+import msgspec
+
+from app.agent.tool_pipeline import ToolPipeline, is_being_cancelled
+from app.agent.tool_results import to_wire_outcome
+from app.engine.core.event_bus import EventBus
+from app.engine.core.hooks import Hooks
+from app.engine.core.toolbox import Toolbox
+from app.engine.permissions.permission_gate import PermissionGate
+from app.engine.tools.tool_parts import ToolParts
+from app.values.content import ToolCall
+from app.values.events import ToolExecutionEnd, ToolExecutionStart, ToolExecutionUpdate
+from app.values.todos import CheckResult, GoalCheck, check_call_id
+from tools.base import Tool, ToolContext
+from tools.effects import Effects, Program
+from tools.results import ToolResult, text_result
+from tools.running.box_notes import box_details, box_notes
+from tools.running.card import command_card, progress_result
+from tools.running.commands import CommandOutcome, RunningCommand, start_command
+from tools.running.pace import PollInterval
+from tools.running.shell import SpawnPlan, child_environment
+from tools.schema import schema_of
+from tools.workspace import workspace_of
+
+MAX_OUTPUT_CHARS = 4_000
+
+
+class CheckArguments(msgspec.Struct, frozen=True, kw_only=True):
+    """The arguments of a check, which hooks and rules see as a call of `bash`."""
+
+    command: str
+    timeout: float
+
+    def effects(self, context: ToolContext) -> Effects:
+        folder = workspace_of(context).files.real_path(str(context.cwd))
+        return Effects(runs=Program(language="shell", code=self.command, folder=folder))
+
+
+class CheckRunner(msgspec.Struct, frozen=True):
+    """Runs checks in one session."""
+
+    toolbox: Toolbox
+    hooks: Hooks
+    permits: PermissionGate
+    tools: ToolParts
+    event_bus: EventBus
+
+    async def run(self, check: GoalCheck, seconds: float) -> CheckResult:
+        """Runs one command; only cancellation is raised, after the command has ended."""
+        call = ToolCall(
+            id=check_call_id(uuid.uuid4().hex[:12]),
+            name="bash",
+            arguments={"command": check.command, "timeout": seconds},
+        )
+        pipeline = ToolPipeline(
+            tools=lambda: {"bash": _CHECK_TOOL},
+            tool_context=self.tools.nested.tool_context,
+            hooks=self.hooks,
+            gate=self.permits.check,
+            masks=self.tools.masks,
+        )
+        began = time.monotonic()
+        await self.event_bus.publish(
+            ToolExecutionStart(tool_call_id=call.id, tool_name=call.name, args=call.arguments)
+        )
+        result = ToolResult(is_error=True)
+        try:
+            prepared = await pipeline.prepare(call, partial(self._progress, call))
+            result = prepared if isinstance(prepared, ToolResult) else await pipeline.run(prepared)
+        finally:
+            took = time.monotonic() - began
+            self.event_bus.publish_now(
+                ToolExecutionEnd(
+                    tool_call_id=call.id,
+                    tool_name=call.name,
+                    result=to_wire_outcome(result),
+                    is_error=result.is_error,
+                    duration_ms=round(took * 1000),
+                )
+            )
+        if is_being_cancelled():  # the command answered the cancellation by its end
+            raise asyncio.CancelledError
+        return _as_check_result(check, result, seconds)
+
+    def _progress(self, call: ToolCall, result: ToolResult) -> None:
+        self.event_bus.publish_now(
+            ToolExecutionUpdate(
+                tool_call_id=call.id,
+                tool_name=call.name,
+                args=call.arguments,
+                partial_result=to_wire_outcome(result),
+            )
+        )
+
+
+def _as_check_result(check: GoalCheck, result: ToolResult, seconds: float) -> CheckResult:
+    details: dict[str, Any] = result.details or {}
+    code = details.get("exitCode")
+    problem = ""
+    if details.get("timedOut"):
+        problem = f"it did not end within {seconds:g} seconds (goal.checkSeconds) and was stopped"
+    elif details.get("aborted"):
+        problem = "it was stopped"
+    elif not isinstance(code, int):
+        problem = result.text.strip() or "it could not be run"
+    return CheckResult(
+        command=check.command,
+        name=check.name,
+        exit_code=code if isinstance(code, int) and not problem else None,
+        seconds=float(details.get("seconds", 0.0)),
+        problem=problem[:MAX_OUTPUT_CHARS],
+        output="" if not isinstance(code, int) and not details else result.text.strip()[-MAX_OUTPUT_CHARS:],
+    )
+
+
+async def _run_check(arguments: CheckArguments, context: ToolContext) -> ToolResult:
+    workspace = workspace_of(context)
+    running = await start_command(
+        workspace,
+        SpawnPlan(
+            command=arguments.command,
+            cwd=str(context.cwd),
+            environment=child_environment(workspace.shell(), extra={}, is_interactive=False),
+        ),
+        tool="bash",
+        has_own_shell=True,
+        call_id=context.call_id,
+    )
+    finishing = asyncio.ensure_future(running.finish(arguments.timeout))
+    try:
+        outcome = await _show_until_end(running, finishing, context)
+    except asyncio.CancelledError:
+        outcome = await running.abort(finishing)
+    return _result_of(outcome)
+
+
+async def _show_until_end(
+    running: RunningCommand, finishing: "asyncio.Task[CommandOutcome]", context: ToolContext
+) -> CommandOutcome:
+    shown, pace = 0, PollInterval()
+    while True:
+        done, _ = await asyncio.wait({finishing}, timeout=pace.seconds)
+        if done:
+            return finishing.result()
+        has_news = running.output.arrived != shown
+        pace.update(has_news)
+        if has_news:
+            shown = running.output.arrived
+            context.progress(progress_result(running.output))
+
+
+def _result_of(outcome: CommandOutcome) -> ToolResult:
+    text = outcome.output.text.rstrip("\n")
+    notes = box_notes(outcome, text)
+    if notes:
+        text += "\n\n" + "\n".join(f"[{note}]" for note in notes)
+    details: dict[str, Any] = {
+        "exitCode": outcome.exit_code,
+        "seconds": round(outcome.seconds, 3),
+        **box_details(outcome, text),
+    }
+    if outcome.is_timed_out:
+        details["timedOut"] = True
+    if outcome.is_aborted:
+        details["aborted"] = True
+    if outcome.output.artifact is not None:
+        details["fullOutputPath"] = str(outcome.output.artifact.path)
+    made = text_result(text, details=details)
+    return msgspec.structs.replace(made, is_error=outcome.exit_code != 0)
+
+
+_CHECK_TOOL = Tool(
+    name="bash",
+    description="Run the check of a goal.",
+    schema=schema_of(CheckArguments),
+    arguments=CheckArguments,
+    effects=CheckArguments.effects,
+    kind="execute",
+    run=_run_check,
+    show=command_card,
+)

@@ -1,0 +1,54 @@
+"""Commands for the goal: setting, reading, checking, continuing, removing."""
+
+from collections.abc import Sequence
+
+from app.engine.commands.session_command import session_command
+from app.engine.goals.goal_texts import check_message, continue_text
+from app.engine.session import Session
+from app.values.messages import CustomMessage
+from app.values.todos import CONTINUE_MESSAGE_TYPE, GoalCheck, GoalView
+
+
+@session_command(
+    "The goal, and whether its proof still holds", "Looks whether files have changed.", answer="goal"
+)
+async def get_goal(session: Session) -> GoalView | None:
+    return await session.goal.look()
+
+
+@session_command(
+    "Set a goal with a check",
+    "The agent goes on until it passes. The text is sent, unless `start` is false.",
+    answer="goal",
+)
+async def set_goal(
+    session: Session, text: str, checks: Sequence[GoalCheck], start: bool = True
+) -> GoalView | None:
+    await session.goal.set(text, checks)
+    if start:
+        await session.prompt(text, while_running="steer", source="rpc", expand=False)
+    return session.goal.view
+
+
+@session_command(
+    "Run the check of the goal now",
+    "It starts no agent. Answers when the check has ended.",
+    answer="goal",
+)
+async def check_goal(session: Session) -> GoalView | None:
+    await session.send(check_message(await session.goal.check()), deliver_as="aside")
+    return session.goal.view
+
+
+@session_command("Let the agent go on with the goal", "Failed checks are counted anew.", answer="goal")
+async def continue_goal(session: Session) -> GoalView | None:
+    goal = await session.goal.resume()
+    if not session.is_running:
+        message = CustomMessage(custom_type=CONTINUE_MESSAGE_TYPE, content=continue_text(goal))
+        await session.send(message, deliver_as="follow_up", trigger=True)
+    return session.goal.view
+
+
+@session_command("Remove the goal", "A running check is stopped; the agent is not.")
+async def clear_goal(session: Session) -> None:
+    await session.goal.clear()

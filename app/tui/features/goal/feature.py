@@ -1,0 +1,34 @@
+"""The goal of the session, and its check."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from app.tui.feature import Feature, FeatureServices, Subscription
+from app.tui.slash import SlashCommand
+from app.values.events import GoalChanged, SessionReplaced
+
+if TYPE_CHECKING:
+    from app.tui.features.goal.page import GoalPage
+
+
+class GoalFeature(Feature["GoalPage"]):
+    slash: Sequence[SlashCommand["GoalPage"]] = (
+        SlashCommand(
+            name="goal",
+            help="work until a check passes: the goal, its check and its proof",
+            hint="[text] check: command",
+            run=lambda page, words: page.run(words),
+        ),
+    )
+    subscriptions: Sequence[Subscription["GoalPage"]] = (
+        Subscription((GoalChanged, SessionReplaced), lambda page, _: page.follow()),
+    )
+
+    def page(self, screen: FeatureServices) -> "GoalPage":
+        from app.tui.features.goal.page import GoalPage  # noqa: PLC0415  (when it is first used)
+
+        return GoalPage(screen.session, screen.ask, screen.say, spawn=screen.tasks.spawn)
+
+
+GOAL = GoalFeature()
+FEATURES = (GOAL,)

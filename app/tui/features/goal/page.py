@@ -1,0 +1,162 @@
+"""`/goal`: sets a goal with its check, shows how it stands, and follows whether its proof still holds."""
+
+import asyncio
+import time
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual.binding import BindingType
+
+from app.engine.goals.goal_commands import check_goal, continue_goal
+from app.engine.goals.goal_texts import parse_goal, state_text
+from app.engine.session import Session
+from app.tui.features.shared_dialogs import ask_text
+from app.tui.page_protocols import AskPerson, ShowMessage, Spawn
+from app.values.todos import CheckResult, GoalCheck, GoalView
+from app.values.user_errors import UserError
+from tools.amounts import duration
+from widgets.lists.rows import ListRow
+from widgets.screens.dialogs import InputScreen
+from widgets.screens.picker import Picked, PickerAction, PickerScreen, bindings_of
+from widgets.transcript.blocks import NoteKind
+
+LOOK_SECONDS = 3.0
+"""Seconds between two looks at the files while a proof holds; each costs one `lstat` per file."""
+LOOK_SHARE = 100
+"""How many times as long as a look the pause after it is at least."""
+_NO_CHECK = "a goal needs a check"
+
+
+class GoalScreen(PickerScreen):
+    """The checks of the goal with their results."""
+
+    IS_SEARCHED: ClassVar[bool] = False  # single letters are keys here
+    IS_COUNTED: ClassVar[bool] = False
+    ACTIONS = (
+        PickerAction(id="app.goal.check", keys="c", label="check now", needs_row=False, importance=8),
+        PickerAction(id="app.goal.continue", keys="g", label="continue", needs_row=False, importance=7),
+        PickerAction(id="app.goal.clear", keys="x", label="remove the goal", needs_row=False, importance=6),
+    )
+    BINDINGS: ClassVar[list[BindingType]] = bindings_of(ACTIONS)
+
+
+class GoalPage:
+    """Sets, shows and checks the goal of one session."""
+
+    def __init__(self, session: Session, ask: AskPerson, say: ShowMessage, *, spawn: Spawn) -> None:
+        self._session = session
+        self._ask = ask
+        self._say = say
+        self._spawn = spawn
+        self._is_following = False
+
+    async def run(self, words: str) -> None:
+        match words.strip():
+            case "":
+                await (self._open() if self._session.goal.is_set else self._set(""))
+            case "continue":
+                await continue_goal(self._session)
+            case "check":
+                self._check()
+            case "clear":
+                await self._clear()
+            case text:
+                await self._set(text)
+
+    async def _set(self, words: str) -> None:
+        """Sets the goal, asks for what is missing, and sends its text."""
+        text, checks = parse_goal(words)
+        if not text:
+            text = (await ask_text(self._ask, "What is the goal?") or "").strip()
+        if text and not checks:
+            screen = InputScreen(
+                "Which command checks it?",
+                "bayou runs it when the agent says that it is done. Exit code 0 means that the goal is met.",
+                placeholder="pytest -q",
+                check=lambda command: "" if command.strip() else _NO_CHECK,
+            )
+            command: str | None = await self._ask(screen)
+            checks = (GoalCheck(command=command),) if command else ()
+        if not text or not checks:
+            self._say("No goal was set.")
+            return
+        await self._session.goal.set(text, checks)
+        await self._session.prompt(text, while_running="steer", expand=False)
+
+    async def _open(self) -> None:
+        view = await self._session.goal.look()
+        if view is None:
+            return
+        screen = GoalScreen(
+            view.goal.text.split("\n", 1)[0],
+            _rows(view),
+            order="given",
+            choose="close",
+            note=state_text(view),
+        )
+        picked: Picked | None = await self._ask(screen)
+        match picked.action if picked is not None else None:
+            case "app.goal.check":
+                self._check()
+            case "app.goal.continue":
+                await continue_goal(self._session)
+            case "app.goal.clear":
+                await self._clear()
+            case _:
+                return
+
+    def _check(self) -> None:
+        """Runs the check besides the page, which stays usable."""
+        self._spawn(self._checked())
+
+    async def _checked(self) -> None:
+        try:
+            await check_goal(self._session)
+        except UserError as problem:
+            self._say(str(problem), NoteKind.WARNING)
+
+    async def _clear(self) -> None:
+        await self._session.goal.clear()
+        self._say("The goal was removed.")
+
+    # The proof
+
+    def follow(self) -> None:
+        """Looks at the files now and then, as long as a proof holds."""
+        if not self._is_following and _holds(self._session.goal.view):
+            self._is_following = True
+            self._spawn(self._look_repeatedly())
+
+    async def _look_repeatedly(self) -> None:
+        try:
+            began = time.monotonic()
+            while _holds(await self._session.goal.look()):  # (files have no event)
+                await asyncio.sleep(max(LOOK_SECONDS, LOOK_SHARE * (time.monotonic() - began)))
+                began = time.monotonic()
+        finally:
+            self._is_following = False
+
+
+def _holds(view: GoalView | None) -> bool:
+    return view is not None and view.goal.status == "done" and not view.is_stale
+
+
+def _rows(view: GoalView) -> Sequence[ListRow]:
+    proof = view.goal.proof
+    results = proof.results if proof is not None else ()
+    return [
+        _row(number, check, results[number] if number < len(results) else None, is_stale=view.is_stale)
+        for number, check in enumerate(view.goal.checks)
+    ]
+
+
+def _row(number: int, check: GoalCheck, result: CheckResult | None, *, is_stale: bool) -> ListRow:
+    title = f"{check.name}: {check.command}" if check.name else check.command
+    if result is None:
+        return ListRow(id=str(number), title=title, prefix="○ ", detail="not checked yet")
+    ending = f"exit {result.exit_code}" if result.exit_code is not None else result.problem.split("\n", 1)[0]
+    detail = ", ".join(filter(None, (ending, duration(result.seconds), "stale" if is_stale else "")))
+    tone = "dim" if is_stale else "text" if result.has_passed else "warning"
+    return ListRow(
+        id=str(number), title=title, prefix="✓ " if result.has_passed else "✗ ", tone=tone, detail=detail
+    )

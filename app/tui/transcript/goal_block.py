@@ -1,0 +1,87 @@
+"""Draws the checks of a goal: while a command of it runs, and the results."""
+
+from typing import Any
+
+import msgspec
+
+from app.agent.tool_results import result_from_outcome
+from app.engine.goals.goal_texts import headline, warnings
+from app.values.events import ToolExecutionEnd, ToolExecutionStart, ToolExecutionUpdate
+from app.values.todos import CheckResult, Goal, is_check_call
+from app.values.wire import from_wire
+from tools.amounts import duration
+from tools.results import Block, Card, CommandBlock, TextBlock
+from tools.running.card import command_card
+from widgets.transcript.blocks import CardState, CustomBlock, CustomKind, NoteKind
+from widgets.transcript.view import Transcript
+
+CHECK_PEEK = 6
+"""The number of lines of a failed check shown without opening the block."""
+
+
+def check_block(block_id: str, text: str, details: Any) -> CustomBlock:
+    """Returns the block of a finished check; `text`: what the model reads about it."""
+    try:
+        goal = from_wire(details, Goal)
+    except (TypeError, msgspec.ValidationError):  # an entry of another program
+        goal = None
+    if goal is None or goal.proof is None:
+        card = Card(title="goal", subject=text.split("\n", 1)[0], blocks=(TextBlock(text=text),))
+        return CustomBlock(id=block_id, kind=CustomKind.GOAL, card=card)
+    proof = goal.proof
+    shown = next((one for one in proof.results if not one.has_passed), proof.results[0])
+    notes = [*warnings(goal), *([f"Work on the goal stops: {goal.reason}."] if goal.reason else [])]
+    blocks: list[Block] = [TextBlock(text="\n".join(notes))] if notes else []
+    blocks += map(_command, proof.results)
+    return CustomBlock(
+        id=block_id,
+        kind=CustomKind.GOAL,
+        card=Card(
+            title=headline(goal),
+            subject=shown.command.split("\n", 1)[0],
+            summary=_ending(shown),
+            blocks=tuple(blocks),
+        ),
+        state=CardState.DONE if proof.has_passed else CardState.FAILED,
+        tone=NoteKind.WARNING if proof.tampered or goal.reason else None,
+        timing=duration(sum(one.seconds for one in proof.results)),
+        peek=len(notes) or (0 if proof.has_passed else CHECK_PEEK),
+    )
+
+
+def _command(result: CheckResult) -> CommandBlock:
+    return CommandBlock(
+        command=result.command, output=result.output, exit_code=result.exit_code, note=result.problem
+    )
+
+
+def _ending(result: CheckResult) -> str:
+    return f"exit {result.exit_code}" if result.exit_code is not None else result.problem.split("\n", 1)[0]
+
+
+class RunningChecks:
+    """Shows the commands of a check while they run. Their events are tool events without an answer that calls the
+    tool; the message about the check follows them."""
+
+    def __init__(self, transcript: Transcript) -> None:
+        self._transcript = transcript
+
+    def takes(self, event: ToolExecutionStart | ToolExecutionUpdate | ToolExecutionEnd) -> bool:
+        """Handles the event if it belongs to a check; returns whether it does."""
+        if not is_check_call(event.tool_call_id):
+            return False
+        if isinstance(event, ToolExecutionEnd):
+            self._transcript.remove_block(event.tool_call_id)
+            return True
+        result = result_from_outcome(event.partial_result) if isinstance(event, ToolExecutionUpdate) else None
+        card = command_card(event.args if isinstance(event.args, dict) else {}, result)
+        self._transcript.add(
+            CustomBlock(
+                id=event.tool_call_id,
+                kind=CustomKind.GOAL,
+                card=msgspec.structs.replace(card, title="checking the goal"),
+                state=CardState.RUNNING,
+                peek=CHECK_PEEK,
+            )
+        )
+        return True

@@ -2,6 +2,7 @@
 commands."""
 
 import asyncio
+import os
 from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -9,9 +10,8 @@ from typing import TYPE_CHECKING, Protocol
 import msgspec
 
 from tools.base import FileChange, ToolContext, ToolError
-from tools.box.abilities import system_abilities
+from tools.box.abilities import Abilities, system_abilities
 from tools.box.nested import NestedPathFinder
-from tools.box.plan import Abilities
 from tools.box.policy import Box
 from tools.box.set_aside import AutorunGuard
 from tools.edits.dialects.modes import EditMode
@@ -21,6 +21,7 @@ from tools.files.artifacts import Artifacts
 from tools.files.boxed import BoxedFiles
 from tools.files.lines import LineIndexes
 from tools.files.mutations import MutationQueue
+from tools.files.paths import AddedFolders
 from tools.files.private import private_folder
 from tools.files.readcache import ReadCache
 from tools.masking.mask import CurrentMask
@@ -70,8 +71,11 @@ class Workspace:
         repositories: "Callable[[Path], MappedRepository | None] | None" = None,
         abilities: Callable[[], Abilities] = system_abilities,
         kernel_settings: "Callable[[], KernelSettings] | None" = None,
+        added: AddedFolders | None = None,
     ) -> None:
         self.cwd = cwd
+        self.added = added or AddedFolders()
+        """The folders besides `cwd` whose files may be changed."""
         self.cache_dir = cache_dir
         """The folder for data that can be created anew at any time; None: nothing is stored on disk."""
         self.box_of_files: Callable[[], Box | None] = lambda: None
@@ -111,19 +115,16 @@ class Workspace:
         self.mask_text: Callable[[str], str] = str
         """Masks a text before it is cut."""
         self._repositories = repositories
-        self._repository: MappedRepository | None = None
+        self._mapped: dict[Path, MappedRepository] = {}
         self.map_heard: Callable[[], None] = lambda: None
         """Called, from any thread, while the repository map is being built."""
         self.exchanged: Callable[[], None] = lambda: None
         """Called when the tools switch to other file and process operations."""
         self.artifacts = artifacts or Artifacts()
         self.nested = NestedPathFinder()
-        """Finds nested repositories and autorun files below the workspace."""
         self.guard = AutorunGuard(self.nested, self.private_folder, lambda: self.artifacts.set_aside)
-        self.read_cache = ReadCache()
-        self.line_indexes = LineIndexes()
-        self.syntax = SyntaxChecks()
-        self.mutations = MutationQueue(self.files)
+        self.read_cache, self.line_indexes = ReadCache(), LineIndexes()
+        self.syntax, self.mutations = SyntaxChecks(), MutationQueue(self.files)
         self.mutations.subscribe(self._heard_change)
         self.pending = PendingChanges(lambda: self.mutations)
         self.running: set[RunningProcess] = set()
@@ -198,32 +199,54 @@ class Workspace:
         """Whether a repository may be mapped here; does not inspect the folder."""
         return isinstance(self.files, LocalFiles) and self._repositories is not None
 
-    def repository(self) -> "MappedRepository | None":
-        """Returns the repository of the working directory, if it may be mapped. For a thread."""
+    def repository(self, folder: str | None = None) -> "MappedRepository | None":
+        """Returns the repository of the working directory, or of the added folder that contains `folder`, if it may be
+        mapped. For a thread."""
+        main = self._repository_at(self.cwd)
+        if main is None or folder is None or not self.added.paths:
+            return main
+        real = Path(os.path.realpath(folder))
+        if real.is_relative_to(os.path.realpath(main.root)):
+            return main
+        base = next((one for one in self.added.paths if real.is_relative_to(one)), None)
+        return main if base is None else self._repository_at(base)
+
+    def repositories(self) -> "tuple[MappedRepository, ...]":
+        """Returns the repositories of the working directory and of all added folders, each once. For a thread."""
+        found = map(self.repository, (None, *self.added.real))
+        return tuple({one.root: one for one in found if one is not None}.values())
+
+    def _repository_at(self, base: Path) -> "MappedRepository | None":
         if self._repositories is None or not isinstance(self.files, LocalFiles):
             return None
-        wanted = self._repositories(self.cwd)
-        if wanted is not self._repository:
-            if self._repository is not None:
-                self._repository.close()
-            self._repository = wanted
+        wanted, known = self._repositories(base), self._mapped.get(base)
+        if wanted is not known:
+            in_use = (self.cwd, *self.added.paths)
+            for one in [one for one in self._mapped if one == base or one not in in_use]:
+                self._mapped.pop(one).close()
             if wanted is not None:
+                self._mapped[base] = wanted
                 wanted.heard = lambda: self.map_heard()
         return wanted
 
     @property
     def last_repository(self) -> "MappedRepository | None":
-        """Returns the repository that was used last, without inspecting anything."""
-        return self._repository
+        """Returns the repository of the working directory as it was used last, without inspecting anything."""
+        return self._mapped.get(self.cwd)
+
+    @property
+    def last_repositories(self) -> "tuple[MappedRepository, ...]":
+        """Returns all repositories as they were used last."""
+        return tuple(self._mapped.values())
 
     def _heard_change(self, change: FileChange) -> None:
         """Leaves an autorun file in place that a tool of bayou's wrote, or undo restored; reports each change to the
         repository map at once, in a thread."""
         if change.by != "command":
             self.guard.accept(change.path)
-        if self._repository is not None:
+        for repository in self._mapped.values():
             loop = asyncio.get_running_loop()
-            loop.run_in_executor(None, self._repository.expect_edit(Path(change.path)))
+            loop.run_in_executor(None, repository.expect_edit(Path(change.path)))
 
     def enter(self, cwd: Path) -> None:
         """Changes the working directory of commands and paths. A persistent shell would stay in the old one and is
@@ -243,9 +266,9 @@ class Workspace:
         if self.shell_session is not None:
             self.shell_session.close()
             self.shell_session = None
-        if self._repository is not None:
-            self._repository.close()
-            self._repository = None
+        for repository in self._mapped.values():
+            repository.close()
+        self._mapped.clear()
         if self._own_processes is not None:
             self._own_processes.close()
         self.guard.close()

@@ -141,6 +141,7 @@ class HelperSessions:
             )
         )
         workspace.active_tools = made.tools.active
+        made.folders.tell_model()
         made.on_close(unsubscribe)
         return HelperStart(made, remark)
 

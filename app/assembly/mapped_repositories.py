@@ -23,7 +23,6 @@ _CACHE_SECONDS = 5.0
 
 
 class _CachedRepository(msgspec.Struct, frozen=True):
-    cwd: Path
     looked: float
     repository: "MappedRepository"
 
@@ -35,20 +34,21 @@ class MappedRepositories(msgspec.Struct, eq=False):
     effective_settings: EffectiveSettings
     project: LiveTrust
     rules: Callable[[], Iterable[PermitRule]]
-    _known: _CachedRepository | None = None
+    _known: dict[Path, _CachedRepository] = {}
+    """By folder of work."""
 
     def __call__(self, cwd: Path) -> "MappedRepository | None":
         if not self.effective_settings.settings.repository_maps.enabled:
             return None
-        known, now = self._known, time.monotonic()
-        if known is not None and known.cwd == cwd and now - known.looked < _CACHE_SECONDS:
+        known, now = self._known.get(cwd), time.monotonic()
+        if known is not None and now - known.looked < _CACHE_SECONDS:
             return known.repository
         # Imports SQLite and the mapper, which most sessions start without.
         from tools.repomap.index.hidden import HiddenFiles  # noqa: PLC0415  (as above)
         from tools.repomap.repository import MappedRepository, repository_root  # noqa: PLC0415  (as above)
 
         root = repository_root(cwd)
-        if known is not None and (known.cwd, known.repository.root) == (cwd, root):
+        if known is not None and known.repository.root == root:
             repository = known.repository
         else:
             repository = MappedRepository(
@@ -58,8 +58,12 @@ class MappedRepositories(msgspec.Struct, eq=False):
                 hidden=lambda: HiddenFiles(hidden_patterns(self.rules(), cwd, self.paths.home)),
                 begins_at=cwd,
             )
-        self._known = _CachedRepository(cwd, now, repository)
+        self._known = {**self._in_use(), cwd: _CachedRepository(now, repository)}
         return repository
+
+    def _in_use(self) -> dict[Path, _CachedRepository]:
+        folders = (self.paths.cwd, *self.paths.added.paths)
+        return {folder: one for folder, one in self._known.items() if folder in folders}
 
     def _home_if_harmless(self) -> Path | None:
         """Returns the home folder for git commands if the folder is trusted or has nothing to trust: only

@@ -42,6 +42,7 @@ def resolve_word_paths(options: "Options", folder: Path) -> "Options":
         extension=tuple(map(placed, options.extension)),
         skill=tuple(map(placed, options.skill)),
         theme=tuple(map(placed, options.theme)),
+        add_dir=tuple(map(placed, options.add_dir)),
         prompt_template=tuple(map(placed, options.prompt_template)),
         mcp_config=placed(options.mcp_config) if options.mcp_config else options.mcp_config,
         session_dir=placed(options.session_dir) if options.session_dir else options.session_dir,
@@ -98,6 +99,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     permissions: str | None = None
     plan: bool = False
     cwd: str | None = None
+    add_dir: tuple[str, ...] = ()
     offline: bool = False
     help: bool = False
     version: bool = False

@@ -11,7 +11,7 @@ from app.assembly.assembled_session import AssembledSession
 from app.assembly.extensions.extension_choice import choose_extensions, make_extensions
 from app.assembly.helper_sessions import HelperSessions
 from app.assembly.initial_model import InitialModel
-from app.assembly.options import Options
+from app.assembly.options import Options, UsageError
 from app.assembly.prompt_and_themes import load_themes, require_theme, system_prompt_source
 from app.assembly.server_config_files import server_config_files
 from app.assembly.session_opening import OpenedSession, limits_of, open_session
@@ -31,6 +31,7 @@ from app.providers.failure_kinds import classify
 from app.providers.registry import Registry
 from app.resources.paths import Paths
 from app.resources.trust.project_trust import trust_file_problem
+from app.values.user_errors import UserError
 from tools.base import Tool
 
 
@@ -166,6 +167,11 @@ def _restore(session: Session, options: Options, *, has_level: bool) -> bool:
     whether it has a model."""
     if options.plan:
         session.plan.switch(True)
-    return session.branches.restore(
+    has_model = session.branches.restore(
         restores_model=options.model is None, restores_thinking=not has_level, name=options.name
     )
+    try:
+        session.folders.give(options.add_dir)
+    except UserError as problem:
+        raise UsageError(f"--add-dir: {problem}") from None
+    return has_model

@@ -50,6 +50,7 @@ def session_workspace(
         ),
         edit_mode=partial(edit_mode, effective_settings, choice),
         cache_dir=paths.cache_dir,
+        added=paths.added,
         spawn_hook=hooks.before_spawn,
         repositories=MappedRepositories(
             paths,

@@ -193,6 +193,12 @@ FLAG_GROUPS: tuple[FlagGroup, ...] = (
         title="Other",
         flags=(
             Flag(name="cwd", value="DIR", help="use this working folder"),
+            Flag(
+                name="add-dir",
+                value="DIR",
+                is_repeatable=True,
+                help="also read and change files in this folder",
+            ),
             Flag(name="offline", help="make no automatic network requests (like the setting offline)"),
             Flag(name="help", short="h", help="show this help and exit"),
             Flag(name="version", short="v", help="show the version and exit"),

@@ -70,6 +70,8 @@ class Session:
         """Restores files to earlier states."""
         self.repository = made.repository
         self.permissions = made.permits
+        self.folders = made.permits.folders
+        """The folders that the session works in besides its own."""
         self.secrets = made.masking
         self.mcp = made.servers
         self.forms = made.forms

@@ -52,7 +52,10 @@ class SessionParts:
         self.masking = masking = masking_of(core.workspace, given.secrets, core.options)
         self.models = ModelParts(core, given.registry, given.sections, masking)
         self.permits = PermissionGate(
-            core, given.standing, unheld=lambda paths, ignored: self.files.kept.unheld(paths, ignored=ignored)
+            core,
+            given.standing,
+            add_section=self.models.requests.add_section,
+            unheld=lambda paths, ignored: self.files.kept.unheld(paths, ignored=ignored),
         )
         self.planning = PlanningParts(core, self.permits, self.models.requests, masking, send=self._send)
         self.context = ContextParts(
@@ -122,6 +125,7 @@ class SessionParts:
             jobs=self.jobs,
             planning=self.planning.plan,
             goal=self.runner.goal,
+            folders=self.permits.folders,
             servers=self.servers,
             preconditions=self.preconditions,
             stop=self.stop,

@@ -68,6 +68,11 @@ class Context:
         return self._session.cwd
 
     @property
+    def added_folders(self) -> tuple[Path, ...]:
+        """Returns the folders that the session works in besides `cwd`."""
+        return self._session.folders.all
+
+    @property
     def cache_dir(self) -> Path | None:
         """Returns a folder for files that can be made again; it may be emptied at any time."""
         return self._bound.cache_dir

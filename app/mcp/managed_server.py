@@ -194,8 +194,8 @@ class ManagedServer:
         from app.mcp.server_connection import ServerCallbacks  # noqa: PLC0415  (as above)
 
         def roots() -> list[dict[str, str]]:
-            folder = self._ground.folder()
-            return [{"uri": folder.as_uri(), "name": folder.name}]
+            folders = (self._ground.folder(), *self._ground.added())
+            return [{"uri": folder.as_uri(), "name": folder.name} for folder in folders]
 
         def logged(level: str, text: str) -> None:
             if level not in _IGNORED_LOG_LEVELS:

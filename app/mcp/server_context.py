@@ -115,6 +115,8 @@ class ServerContext(msgspec.Struct, frozen=True, kw_only=True):
     processes: "Callable[[], LocalProcesses]"
     folder: Callable[[], Path]
     """The session's working folder."""
+    added: Callable[[], tuple[Path, ...]] = tuple
+    """The folders that the session works in besides that."""
     environment: Callable[[], Mapping[str, str]]
     """The variables of bayou that servers may see."""
     resolved: Callable[[ServerConfig], Awaitable[ServerConfig]] = _as_written

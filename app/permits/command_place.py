@@ -13,6 +13,8 @@ class CommandPlace(msgspec.Struct, frozen=True, kw_only=True):
 
     workspace: str
     """The folder that may be changed: absolute, links resolved."""
+    added: tuple[str, ...] = ()
+    """Further folders that may be changed: absolute, links resolved."""
     folder: str
     """The folder in which the command starts."""
     home: str
@@ -42,3 +44,12 @@ class CommandPlace(msgspec.Struct, frozen=True, kw_only=True):
     """Protected files that are the same file under another name (hard links)."""
     holds_secrets: Callable[[str], bool] = lambda path: True
     """Whether there may be secret files below a folder."""
+
+    @property
+    def roots(self) -> tuple[str, ...]:
+        """All folders that may be changed."""
+        return (self.workspace, *self.added)
+
+    def root_of(self, path: str) -> str | None:
+        """Returns the folder of `roots` that contains a path."""
+        return next((root for root in self.roots if f"{path}/".startswith(f"{root.rstrip('/')}/")), None)

@@ -160,7 +160,7 @@ class PathEffects:
             if deeply:
                 return forbidden(f"{deed} recursively a path computed at run time")
             return contained(f"{deed} a path computed at run time")
-        held = [place.workspace, *place.temporary]
+        held = [*place.roots, *place.temporary]
         if any(root == path or root.startswith(path.rstrip("/") + "/") for root in held):
             return forbidden(
                 f"{deed} {self.shown(path)}, which contains the workspace or all temporary files"
@@ -180,7 +180,7 @@ class PathEffects:
     def _is_broad_pattern(self, path: str) -> bool:
         """Whether the pattern has no literal name and stands in the workspace or in the folder of temporary files."""
         folder, _, name = path.rpartition("/")
-        if folder not in (self.place.workspace, *self.place.temporary):
+        if folder not in (*self.place.roots, *self.place.temporary):
             return False
         plain = WILDCARD.sub("", name)
         return (WILDCARD.search(name) is not None and plain in ("", ".", "..")) or (
@@ -195,9 +195,10 @@ class PathEffects:
         return tuple(dict.fromkeys(folders))
 
     def is_inside(self, path: str) -> bool:
-        """Whether the path is in the workspace or among temporary files; the home folder itself never is."""
+        """Whether the path is in the workspace, in an added folder or among temporary files; the home folder itself
+        never is."""
         place = self.place
-        if _is_below(path, place.workspace):
+        if place.root_of(path) is not None:
             return True
         if _is_below(path, place.home) or (place.real_home and _is_below(path, place.real_home)):
             return False

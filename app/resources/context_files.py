@@ -76,11 +76,18 @@ def find_context_files(paths: Paths, *, is_trusted: bool = False) -> ContextFile
 
 def nested_context_files(paths: Paths, touched: Path) -> Iterator[Path]:
     """Yields the context files in the folders below `cwd` down to the one of a touched file, whose links do not
-    leave the project."""
-    parts = touched.parent.relative_to(paths.cwd).parts if touched.is_relative_to(paths.cwd) else ()
-    for count in range(1, len(parts) + 1):
-        file = _first(paths.cwd.joinpath(*parts[:count]))
-        if file is not None and not paths.symlink_escape(file):
+    leave the project; in an added folder its own first."""
+    if touched.is_relative_to(paths.cwd):
+        parts = touched.parent.relative_to(paths.cwd).parts
+        for count in range(1, len(parts) + 1):
+            file = _first(paths.cwd.joinpath(*parts[:count]))
+            if file is not None and not paths.symlink_escape(file):
+                yield file
+        return
+    base = next((one for one in paths.added.paths if touched.is_relative_to(one)), None)
+    for folder in reversed(list(folders_up_to(touched.parent, base))) if base is not None else ():
+        file = _first(folder)
+        if file is not None and not symlink_escape(file, base or folder):
             yield file
 
 

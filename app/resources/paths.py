@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 
 from app.resources.text_files import symlink_escape
+from tools.files.paths import AddedFolders
 from tools.files.presence import exists, is_dir
 
 PROJECT_FOLDER = ".bayou"
@@ -25,6 +26,8 @@ class Paths(msgspec.Struct, kw_only=True):
     sessions_dir: Path
     """The root of all sessions, with one folder per working directory: `BAYOU_SESSION_DIR`, or in the
     agent folder."""
+    added: AddedFolders = msgspec.field(default_factory=AddedFolders)
+    """The folders that the session works in besides `cwd`."""
 
     @classmethod
     def from_env(cls, env: Mapping[str, str], cwd: Path) -> "Paths":

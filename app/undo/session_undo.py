@@ -12,6 +12,7 @@ import msgspec
 
 from app.sessions.ids import sidecar
 from app.sessions.session_log import SessionLog
+from app.undo.added_folder_scans import scanner_of_many
 from app.undo.change_ledger import ChangeLedger, LedgerLine
 from app.undo.change_lists import DifferenceBuilder
 from app.undo.change_recorder import ChangeRecorder
@@ -59,6 +60,7 @@ from app.undo.restore_steps import (
 from app.values.entries import Entry
 from app.values.user_errors import UserError
 from app.values.wire import new_id
+from tools.files.paths import AddedFolders
 from tools.files.replacing import remove_stale_temporaries
 
 if TYPE_CHECKING:
@@ -375,7 +377,14 @@ class SessionUndo(msgspec.Struct, frozen=True, kw_only=True):
     close: Callable[[], None]
 
 
-def open_undo(log: SessionLog, place: UndoConfig, cwd: Path, *, limit: Callable[[], int]) -> SessionUndo:
+def open_undo(
+    log: SessionLog,
+    place: UndoConfig,
+    cwd: Path,
+    *,
+    limit: Callable[[], int],
+    added: AddedFolders | None = None,
+) -> SessionUndo:
     """Builds the undo parts of a session. Blocks. If the store cannot be written, each change reports it."""
     store = BlobStore(place.store)
     needed = ContentReferences(place.store, log.session_id)
@@ -389,15 +398,20 @@ def open_undo(log: SessionLog, place: UndoConfig, cwd: Path, *, limit: Callable[
     recorder = ChangeRecorder(HeldContents(store, limit), ledger, needed, root)
     holder = ContentHolder(store, recorder.keep)
 
-    def scanner() -> FolderScanner | str:
+    def scanner_of(folder: Path) -> FolderScanner | str:
         return scanner_for(
-            root,
+            folder,
             holder,
             home=place.home,
             store=place.store,
             may_ask_git=place.may_ask_git,
             max_bytes=limit(),
         )
+
+    def scanner() -> FolderScanner | str:
+        more = added.paths if added is not None else ()
+        main = scanner_of(root)
+        return main if isinstance(main, str) or not more else scanner_of_many(main, more, scanner_of)
 
     return SessionUndo(
         log=log,

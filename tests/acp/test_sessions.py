@@ -43,7 +43,9 @@ async def test_a_session_is_listed_closed_loaded_forked_and_deleted(tmp_path: Pa
         ]
         assert (diff["path"], diff["oldText"], diff["newText"]) == (str(tmp_path / "a.txt"), "one\n", "two\n")
 
-        assert set(capabilities["sessionCapabilities"]) == {"list", "resume", "fork", "close", "delete"}
+        assert set(capabilities["sessionCapabilities"]) == {
+            *("list", "resume", "fork", "close", "delete", "additionalDirectories"),
+        }
         [listed] = (await client.call("session/list", cwd=str(tmp_path)))["sessions"]
         assert (listed["sessionId"], listed["cwd"]) == (session, str(tmp_path))
         assert "change one to two" in listed["title"]
@@ -121,3 +123,24 @@ async def test_options_modes_and_commands_change_the_session_and_are_told(tmp_pa
         assert client.of("session_info_update")[-1]["title"] == "A name"
         assert await client.prompt(session, "/session") == "end_turn"
         assert f"Session: {session}" in client.text()
+
+
+async def test_additional_directories_are_folders_of_the_session(tmp_path: Path) -> None:
+    work, library = tmp_path / "work", tmp_path / "library"
+    for folder in (work, library):
+        folder.mkdir()
+    (library / "a.txt").write_text("one\n")
+    async with bayou(answer=choosing("Allow once")) as client:
+        await client.initialize()
+        made = await client.call(
+            "session/new", cwd=str(work), mcpServers=[], additionalDirectories=[str(library)]
+        )
+        await client.call("session/close", sessionId=made["sessionId"])
+        with pytest.raises(AcpError, match="no folder"):
+            await client.call(
+                "session/new", cwd=str(work), mcpServers=[], additionalDirectories=[str(library / "a.txt")]
+            )
+        with pytest.raises(AcpError, match="contains the session's folder"):
+            await client.call(
+                "session/new", cwd=str(work), mcpServers=[], additionalDirectories=[str(tmp_path)]
+            )

@@ -103,3 +103,20 @@ async def test_plan_mode_goes_on_with_continue_and_from_another_folder(tmp_path:
             assert (await bayou.get_permissions())["mode"] == "read-only"
             await bayou.prompt_and_wait("run touch made")
     assert not list(tmp_path.rglob("made"))
+
+
+async def test_added_folders_are_there_again_after_a_kill(tmp_path: Path) -> None:
+    env, work, library = {**os.environ, **FAST}, tmp_path / "work", tmp_path / "library"
+    for folder in (work, library):
+        folder.mkdir()
+    async with RpcClient(cwd=work, env=env) as bayou:
+        await bayou.prompt_and_wait("hello")
+        assert await bayou.add_folder("../library") == [str(library)]
+        with pytest.raises(RpcError, match="was added already"):
+            await bayou.add_folder(str(library))
+        file = (await bayou.get_state()).get("sessionFile")
+        assert file is not None
+        os.kill(bayou.connection.pid, signal.SIGKILL)
+    async with RpcClient(arguments=("--session", file), cwd=work, env=env) as bayou:
+        assert (await bayou.get_state())["addedFolders"] == [str(library)]
+        assert await bayou.remove_folder(str(library)) == []

@@ -75,6 +75,18 @@ def git_places(workspace: str, home: Path, nested: Iterable[str] = ()) -> GitPla
     return msgspec.structs.replace(found.places(), writable=writable)
 
 
+def git_places_in(roots: Iterable[str], home: Path, nested: Iterable[str] = ()) -> GitPlaces:
+    """Returns the places of several folders' repositories."""
+    nested = tuple(nested)
+    found = [git_places(root, home, nested) for root in roots]
+    return GitPlaces(
+        **{
+            name: tuple(dict.fromkeys(path for one in found for path in getattr(one, name)))
+            for name in GitPlaces.__struct_fields__
+        }
+    )
+
+
 def _repository(workspace: str) -> Repository | None:
     try:
         return find_repository(Path(workspace))

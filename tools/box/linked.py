@@ -56,6 +56,14 @@ class HardLinkFinder:
         self._folders: dict[str, _Folder] = {}
         self._known: dict[str, tuple[tuple[_Folder, ...], HardLinks]] = {}
 
+    def find_in(self, roots: Iterable[str]) -> HardLinks:
+        """Searches several folders."""
+        found = [self.find(root) for root in roots]
+        return HardLinks(
+            files=tuple(file for one in found for file in one.files),
+            linked_elsewhere=tuple(dict.fromkeys(path for one in found for path in one.linked_elsewhere)),
+        )
+
     def find(self, workspace: str) -> HardLinks:
         """Searches breadth first, up to `MAX_ENTRIES` entries."""
         if workspace == "/":

@@ -60,6 +60,15 @@ class NestedPathFinder:
         self._reported_limits = frozenset(limits)
         return new
 
+    def find_in(self, roots: Iterable[str]) -> NestedPaths:
+        """Searches several folders."""
+        found = [self.find(root) for root in roots]
+        return NestedPaths(
+            git_folders=tuple(dict.fromkeys(git for one in found for git in one.git_folders)),
+            later=tuple(dict.fromkeys(path for one in found for path in one.later)),
+            limits=tuple(dict.fromkeys(limit for one in found for limit in one.limits)),
+        )
+
     def find(self, workspace: str) -> NestedPaths:
         """Searches breadth first, up to `MAX_ENTRIES` entries, and follows an index to linked repositories wherever
         they are."""

@@ -130,6 +130,14 @@ def guarded_paths(workspace: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return present, tuple(path for path in paths if path not in present)
 
 
+def guarded_paths_in(roots: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Returns the guarded paths of several folders: those that exist, and those that do not."""
+    found = [guarded_paths(root) for root in roots]
+    present = (path for there, _ in found for path in there)
+    missing = (path for _, absent in found for path in absent)
+    return tuple(dict.fromkeys(present)), tuple(dict.fromkeys(missing))
+
+
 class Caches(msgspec.Struct, frozen=True):
     writable: tuple[str, ...]
     guarded: tuple[str, ...]

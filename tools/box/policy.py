@@ -30,8 +30,8 @@ class Box(msgspec.Struct, frozen=True, kw_only=True):
     """Symbolic links that must not be moved."""
     reserved: tuple[str, ...] = ()
     """Missing names that must not be taken: a placeholder file is put there before a command runs."""
-    searched: str = ""
-    """The folder that is searched afterwards for new repositories and autorun files."""
+    searched: tuple[str, ...] = ()
+    """The folders that are searched afterwards for new repositories and autorun files."""
     repositories: tuple[str, ...] = ()
     """Git folders that are copied while a command runs."""
     hidden_folders: tuple[str, ...] = ()

@@ -9,7 +9,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from tools.box.policy import Box, covering_place, is_below
+from tools.box.policy import Box, covering_place
 from tools.box.requests import BoxRequest
 from tools.patterns import late
 
@@ -117,7 +117,7 @@ def find_refusals(
 
 def hidden_files_named(text: str, box: Box) -> tuple[Refusal, ...]:
     """Returns hidden workspace files that the text names: a program sees them empty, without an error."""
-    places = [path for path in box.hidden_files if box.searched and is_below(path, box.searched)]
+    places = [path for path in box.hidden_files if covering_place(path, box.searched) is not None]
     names = {path: re.escape(path.rpartition("/")[2]) for path in places}
     return tuple(
         Refusal("read", path) for path in places if re.search(rf"(?<![\w.-]){names[path]}(?![\w.-])", text)

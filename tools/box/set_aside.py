@@ -215,7 +215,7 @@ def _take_snapshot(box: Box | None, nested: NestedPathFinder) -> BoxSnapshot:
     """Searches the policy's folder once for repositories and autorun files."""
     if box is None:
         return BoxSnapshot()
-    below = nested.find(box.searched) if box.searched else NestedPaths()
+    below = nested.find_in(box.searched)
     return BoxSnapshot(take_snapshot(box, below), _autorun_files(box, below), below.limits)
 
 

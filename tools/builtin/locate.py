@@ -70,14 +70,28 @@ def _run(arguments: LocateArguments, context: ToolContext, stop: StopFlag) -> To
         raise ToolError("about is empty. Pass a symbol's name, or words of the task.")
     workspace = workspace_of(context)
     folder = resolve_argument(workspace, arguments.path, context)
-    return _locate(workspace, folder, about, uses=bool(arguments.uses), is_more=bool(arguments.more))
+    result = _locate(workspace, folder, about, uses=bool(arguments.uses), is_more=bool(arguments.more))
+    return _with_added_folders(result, workspace, folder)
+
+
+def _with_added_folders(result: ToolResult, workspace: Workspace, folder: str) -> ToolResult:
+    """Says in which of several folders of work the result's paths are, and which others there are."""
+    if not workspace.added.paths:
+        return result
+    repository = workspace.repository(folder)
+    if repository is not None and repository is not workspace.last_repository:
+        note = f"Paths are relative to {repository.root}."
+    else:
+        others = ", ".join(map(str, workspace.added.paths))
+        note = f"Added folders were not looked at; name one as path: {others}."
+    return text_result(f"{result.text}\n{note}", details=result.details)
 
 
 def _locate(workspace: Workspace, folder: str, about: str, *, uses: bool, is_more: bool) -> ToolResult:
     from tools.repomap.of_session import known_files, relative_to_root, repository_of  # noqa: PLC0415  (SQLite, parsers)
     from tools.repomap.telling import definitions_text, map_text, truncate_to_tokens, uses_text  # noqa: PLC0415  (as above)
 
-    repository = repository_of(workspace)
+    repository = repository_of(workspace, folder)
     below = relative_to_root(repository, folder, workspace)
     if not exists(workspace, folder):
         raise ToolError(f"{display_path(folder, workspace.cwd)} does not exist.")

@@ -1,4 +1,5 @@
-"""Resolves a path as a model writes it, and suggests near misses for a missing path."""
+"""Resolves a path as a model writes it, and suggests near misses for a missing path. Holds the folders that a
+session works in besides its own."""
 
 import difflib
 import os
@@ -8,6 +9,20 @@ from pathlib import Path
 from urllib.parse import unquote, urlparse
 
 from tools.text import one_line, unescape_controls
+
+
+class AddedFolders:
+    """The folders that a session works in besides its own. Tools, permissions, the sandbox, undo, maps, completion and
+    the trust question read the same object."""
+
+    def __init__(self, paths: tuple[Path, ...] = ()) -> None:
+        self.paths = paths
+        """Absolute, with links resolved."""
+
+    @property
+    def real(self) -> tuple[str, ...]:
+        return tuple(map(str, self.paths))
+
 
 _QUOTES = "\"'`"
 _NARROW_SPACE = "\u202f"

@@ -12,7 +12,7 @@ from tools.workspace import Workspace
 
 
 def folder_map(workspace: Workspace, folder: str, shown: str) -> ToolResult:
-    repository = repository_of(workspace)
+    repository = repository_of(workspace, folder)
     repository.look()
     answer = repository.map_folder(relative_to_root(repository, folder, workspace))
     told = map_text(answer, is_question=False)
@@ -23,7 +23,7 @@ def symbol_in_folder(
     workspace: Workspace, folder: str, shown: str, name: str
 ) -> tuple[str, Definition] | ToolResult:
     """Returns the only definition with its path; if several match, a list of them, nearest first."""
-    repository = repository_of(workspace)
+    repository = repository_of(workspace, folder)
     repository.look()
     below = relative_to_root(repository, folder, workspace)
     found, count = repository.definitions(name, below=below, near=known_files(repository, workspace))

@@ -99,7 +99,7 @@ def symbol_context_for(workspace: Workspace, pattern: str, folder: str) -> Symbo
     """Returns None if the pattern is not a name, or the index is incomplete. The first search for a name starts the
     index."""
     name = identifier_in(pattern)
-    repository = workspace.repository() if name is not None else None
+    repository = workspace.repository(folder) if name is not None else None
     if name is None or repository is None:
         return None
     if os.path.relpath(os.path.realpath(folder), os.path.realpath(repository.root)).startswith(".."):

@@ -20,8 +20,9 @@ from tools.repomap.telling import map_text
 from tools.workspace import Workspace
 
 
-def repository_of(workspace: Workspace) -> MappedRepository:
-    repository = workspace.repository()
+def repository_of(workspace: Workspace, folder: str | None = None) -> MappedRepository:
+    """Returns the repository of the working directory, or of the added folder that contains `folder`."""
+    repository = workspace.repository(folder)
     if repository is None:
         raise ToolError(
             "There is no map of this folder: repositoryMaps.enabled is off, or files are not on this machine. "
@@ -49,11 +50,11 @@ def known_files(repository: MappedRepository, workspace: Workspace) -> list[str]
 
 def symbols_like(workspace: Workspace, text: str, most: int = 100) -> list[tuple[str, Definition]]:
     """Returns symbols with their paths relative to the session's folder. Empty without a map."""
-    repository = _updated_repository(workspace)
-    if repository is None:
-        return []
-    named = _path_from_session(repository, workspace)
-    return [(named(one.path), one) for one in repository.symbols_like(text, most=most)]
+    found: list[tuple[str, Definition]] = []
+    for repository in _updated_repositories(workspace):
+        named = _path_from_session(repository, workspace)
+        found += [(named(one.path), one) for one in repository.symbols_like(text, most=most)]
+    return found[:most]
 
 
 class MatchedFile(msgspec.Struct, frozen=True):
@@ -84,8 +85,11 @@ _MAX_READ_BYTES = 2_000_000
 
 
 def _path_from_session(repository: MappedRepository, workspace: Workspace) -> Callable[[str], str]:
-    """Converts a path relative to the root into one relative to the session's folder."""
+    """Converts a path relative to the root into one relative to the session's folder; in an added folder's
+    repository into an absolute one."""
     cwd, root = os.path.realpath(workspace.cwd), os.path.realpath(repository.root)
+    if any(Path(root).is_relative_to(one) for one in workspace.added.paths):
+        return lambda path: os.path.join(root, path)  # noqa: PTH118  (paths that are no text)
     return lambda path: os.path.relpath(os.path.join(root, path), cwd)  # noqa: PTH118  (paths that are no text)
 
 
@@ -94,6 +98,13 @@ def _updated_repository(workspace: Workspace, patience: float = PATIENCE) -> Map
     if repository is not None:
         repository.look(patience)
     return repository
+
+
+def _updated_repositories(workspace: Workspace, patience: float = PATIENCE) -> tuple[MappedRepository, ...]:
+    repositories = workspace.repositories()
+    for repository in repositories:
+        repository.look(patience)
+    return repositories
 
 
 def _index_path(repository: MappedRepository, workspace: Workspace, path: str) -> str:
@@ -163,17 +174,19 @@ def _add_match(found: dict[str, MatchedFile], path: str, symbols: Sequence[Symbo
 
 
 def known_names(workspace: Workspace, names: Sequence[str]) -> list[str]:
-    repository = _updated_repository(workspace, _INTERACTIVE_PATIENCE)
-    return repository.known_names(names) if repository is not None else []
+    found = (one.known_names(names) for one in _updated_repositories(workspace, _INTERACTIVE_PATIENCE))
+    return list(dict.fromkeys(name for names in found for name in names))
 
 
 def definitions_of(workspace: Workspace, name: str) -> list[tuple[str, Definition]]:
-    repository = _updated_repository(workspace, _INTERACTIVE_PATIENCE)
-    if repository is None:
-        return []
-    named = _path_from_session(repository, workspace)
-    found, _ = repository.definitions(name, near=known_files(repository, workspace), most=_MAX_DEFINITIONS)
-    return [(named(one.path), one) for one in found]
+    told: list[tuple[str, Definition]] = []
+    for repository in _updated_repositories(workspace, _INTERACTIVE_PATIENCE):
+        named = _path_from_session(repository, workspace)
+        found, _ = repository.definitions(
+            name, near=known_files(repository, workspace), most=_MAX_DEFINITIONS
+        )
+        told += [(named(one.path), one) for one in found]
+    return told
 
 
 def uses_of(workspace: Workspace, name: str) -> list[FoundUse]:
@@ -197,7 +210,7 @@ def lines_of(workspace: Workspace, path: str, first: int, last: int) -> str:
 
 
 def map_of_folder(workspace: Workspace, folder: str) -> str:
-    repository = repository_of(workspace)
+    repository = repository_of(workspace, folder)
     repository.look(_INTERACTIVE_PATIENCE)
     answer = repository.map_folder(relative_to_root(repository, folder, workspace))
     return map_text(answer, is_question=False)

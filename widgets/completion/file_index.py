@@ -76,10 +76,13 @@ class FileIndex:
         rg: str,
         env: Mapping[str, str] | None = None,
         frecency: Frecency | None = None,
+        added: Callable[[], Sequence[Path]] = tuple,
     ) -> None:
-        """`root`: the folder, or a function that returns the current one."""
+        """`root`: the folder, or a function that returns the current one. `added`: returns further folders, whose files
+        are listed with absolute paths."""
         self._root = root
-        self._listed = self.root
+        self._added = added
+        self._listed = self._folders_now()
         self._env = env
         self.frecency = frecency or Frecency(clock=time.time)
         self.problem = ""
@@ -94,15 +97,18 @@ class FileIndex:
     def root(self) -> Path:
         return self._root if isinstance(self._root, Path) else self._root()
 
+    def _folders_now(self) -> tuple[Path, ...]:
+        return (self.root, *self._added())
+
     def __len__(self) -> int:
         return sum(map(len, self._blocks))
 
     def refresh(self, *, older_than: float = 0.0) -> "asyncio.Task[None]":
         """Lists the files again in the background, unless that is in progress or was done recently."""
-        if self._listed != self.root:
+        if self._listed != self._folders_now():
             self.close()
             self._loading, self._blocks, self.is_loaded = None, [], False
-            self._listed = self.root
+            self._listed = self._folders_now()
         if self._loading is None or (
             self._loading.done() and time.monotonic() - self._loaded_at >= older_than
         ):
@@ -123,8 +129,13 @@ class FileIndex:
         self.problem = ""
         blocks: list[_Block] = []
         try:
-            seen = await self._read(blocks, ("--files", "--hidden", "--glob", "!.git"), set())
+            options = ("--files", "--hidden", "--glob", "!.git")
+            seen = await self._read(blocks, options, set())
             folders = await self._folders(seen)
+            for added in self._listed[1:]:
+                found = await self._read(blocks, (*options, str(added)), seen)
+                folders += await self._folders(found, below=len(str(added)))
+                seen |= found
             blocks += [_Block(folders[at : at + BLOCK_SIZE]) for at in range(0, len(folders), BLOCK_SIZE)]
             self._blocks = list(blocks)
             self.is_loaded = True
@@ -143,7 +154,7 @@ class FileIndex:
         waiting: list[str] = []
         rest = b""
         argv = (self._rg, "--no-config", *options)
-        async with await RunningProgram.start(argv, cwd=self._listed, env=self._env) as lister:
+        async with await RunningProgram.start(argv, cwd=self._listed[0], env=self._env) as lister:
             while chunk := await lister.stdout.read(32 * 1024):
                 *lines, rest = (rest + chunk).split(b"\n")
                 for line in lines:
@@ -167,12 +178,13 @@ class FileIndex:
             blocks.append(_Block(waiting, is_ignored=is_ignored))
         return seen
 
-    async def _folders(self, paths: Iterable[str]) -> list[str]:
+    async def _folders(self, paths: Iterable[str], *, below: int = 0) -> list[str]:
+        """Returns the folders of the paths. `below`: the length of the path above which there are none."""
         found: set[str] = set()
         begun = time.monotonic()
         for path in paths:
             at = path.rfind("/")
-            while at > 0 and (folder := path[: at + 1]) not in found:
+            while at > below and (folder := path[: at + 1]) not in found:
                 found.add(folder)
                 at = path.rfind("/", 0, at)
             if time.monotonic() - begun > TIME_SLICE:

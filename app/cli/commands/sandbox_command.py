@@ -61,7 +61,7 @@ def _boxes() -> tuple[Sandboxes, Workspace]:
     boxes = Sandboxes(
         SessionOptions(effective_settings),
         workspace,
-        CommandContext(paths.home, paths.agent_dir, paths.sessions_dir),
+        CommandContext(paths.home, paths.agent_dir, paths.sessions_dir, workspace.added),
         mode=lambda: "auto-edit",
         home=paths.home,
         own=paths.agent_dir,

@@ -77,6 +77,8 @@ class State(TypedDict):
     pendingMessageCount: int
     planMode: bool
     """Nothing changes until a plan is accepted."""
+    addedFolders: list[str]
+    """The folders that the session works in besides its own."""
     todoPhases: list[TodoPhase]
     """The todo list at the session's current entry."""
     systemPrompt: str

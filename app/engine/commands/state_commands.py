@@ -33,6 +33,7 @@ async def get_state(session: Session) -> response_data.State:
         pendingMessageCount=state.waiting_count,
         todoPhases=session.todos.phases,
         planMode=state.is_planning,
+        addedFolders=[str(folder) for folder in session.folders.all],
         systemPrompt=head.prompt,
         tools=head.tools,
     )

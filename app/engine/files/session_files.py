@@ -96,7 +96,11 @@ class SessionFiles:
         self._opening = threading.Lock()
         self._running: dict[str, str] = {}
         self._unreported: list[str] = []
-        self._command_context = CommandContext(place.home, place.store.parent) if place is not None else None
+        self._command_context = (
+            CommandContext(place.home, place.store.parent, added=workspace.added)
+            if place is not None
+            else None
+        )
         if place is not None and isinstance(workspace.files, LocalFiles):
             workspace.mutations.subscribe_before(self._before_write)
             workspace.mutations.subscribe(self._after_write)
@@ -368,7 +372,13 @@ class SessionFiles:
                 return self._opened
             if self._opened is not None:
                 self._opened.close()
-            self._opened = open_undo(log, self._place, self._workspace.cwd, limit=self._max_file_bytes)
+            self._opened = open_undo(
+                log,
+                self._place,
+                self._workspace.cwd,
+                limit=self._max_file_bytes,
+                added=self._workspace.added,
+            )
             self._collect_if_due(self._opened)
             return self._opened
 

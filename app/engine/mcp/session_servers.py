@@ -214,6 +214,7 @@ class McpServers:
         return ServerContext(
             processes=self._local_processes,
             folder=lambda: self._core.workspace.cwd,
+            added=lambda: self._core.workspace.added.paths,
             environment=environment,
             resolved=resolved,
             remote=places.remote,

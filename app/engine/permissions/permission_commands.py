@@ -1,5 +1,6 @@
 """Commands about permissions: the mode, and the state of the gate."""
 
+from collections.abc import Sequence
 from typing import Literal
 
 from app.engine.commands import response_data
@@ -29,6 +30,24 @@ async def set_plan_mode(session: Session, is_on: bool = True) -> None:
 )
 async def set_approvals(session: Session, answers: Literal["ask", "deny"]) -> None:
     session.permissions.answering.set_program(answers)
+
+
+@session_command(
+    "Work in another folder too",
+    "Its files can be read and changed. Answers with all added folders.",
+    answer="folders",
+)
+async def add_folder(session: Session, path: str) -> Sequence[str]:
+    session.folders.add(path)
+    return [str(folder) for folder in session.folders.all]
+
+
+@session_command(
+    "Stop working in an added folder", "Answers with the folders that are left.", answer="folders"
+)
+async def remove_folder(session: Session, path: str) -> Sequence[str]:
+    session.folders.remove(path)
+    return [str(folder) for folder in session.folders.all]
 
 
 @session_command("Permission mode, rules and recent decisions")

@@ -20,6 +20,7 @@ from app.engine.permissions.gate_question import GateQuestions
 from app.engine.permissions.gate_verdict import CallJudge, JudgedCall, shorten_command
 from app.engine.permissions.permission_context import PermissionContext
 from app.engine.permissions.sandbox_exceptions import allowed_places
+from app.engine.permissions.session_folders import AddSection, SessionFolders
 from app.engine.permissions.session_rules import SessionRules
 from app.engine.permissions.unrestorable_files import Unheld, ask_about_unheld
 from app.engine.permissions.verdict_log import PastVerdict, VerdictLog
@@ -55,15 +56,20 @@ class GateState(msgspec.Struct, frozen=True, kw_only=True):
 class PermissionGate:
     """One session's gate."""
 
-    def __init__(self, core: SessionCore, standing: PermissionContext, *, unheld: Unheld) -> None:
-        """`unheld` returns the files that undo could not restore."""
+    def __init__(
+        self, core: SessionCore, standing: PermissionContext, *, unheld: Unheld, add_section: AddSection
+    ) -> None:
+        """`unheld` returns the files that undo could not restore. `add_section` puts a section into the prompt."""
         options, conversation, telling = core.options, core.conversation, core.event_bus
         self.standing = standing
         self._unheld = unheld
         self._workspace = workspace = core.workspace
         self._event_bus = telling
-        self._command_context = CommandContext(standing.home, standing.agent_dir, standing.sessions_dir)
+        self._command_context = CommandContext(
+            standing.home, standing.agent_dir, standing.sessions_dir, workspace.added
+        )
         self._changes = RuleChanges(options, telling)
+        self.folders = SessionFolders(core, standing, add_section)
         self.rules = SessionRules(standing, options, conversation, lambda: self.boxes)
         self._verdicts = VerdictLog(conversation, telling, lambda: self.rules.mode)
         self.boxes = Sandboxes(

@@ -45,8 +45,7 @@ class RepositoryMaps:
     @property
     def is_incomplete(self) -> bool:
         """Whether indexing is running, so that results may be missing."""
-        repository = self._workspace.last_repository
-        return repository is not None and repository.upkeep.is_building
+        return any(one.upkeep.is_building for one in self._workspace.last_repositories)
 
     async def wait_for_growth(self) -> AsyncIterator[None]:
         """Yields once at first, then whenever an index in progress has grown, and once when it is complete."""

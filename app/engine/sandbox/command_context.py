@@ -14,6 +14,7 @@ import msgspec
 from app.permits.command_place import CommandPlace
 from app.permits.secret_files import delayed_run_reason, secret_likelihood
 from app.permits.shell_words import UNKNOWN
+from tools.files.paths import AddedFolders
 from tools.git.repository import find_repository
 from tools.protected.keys import KEY_PLACES
 from tools.protected.later import HOME_AUTORUN_FILES, PROJECT_AUTORUN_FILES
@@ -36,7 +37,14 @@ class SecretFiles(msgspec.Struct, frozen=True):
 class CommandContext:
     """Facts about one folder and one home folder."""
 
-    def __init__(self, home: Path, agent_dir: Path, sessions_dir: Path | None = None) -> None:
+    def __init__(
+        self,
+        home: Path,
+        agent_dir: Path,
+        sessions_dir: Path | None = None,
+        added: AddedFolders | None = None,
+    ) -> None:
+        self._added = added or AddedFolders()
         self._home = str(home)
         self._real_home = os.path.realpath(home)
         own = filter(None, (agent_dir, sessions_dir))
@@ -57,22 +65,24 @@ class CommandContext:
         command's folder, if it is not the workspace; empty if unknown. `has_box`: commands that only read run in a
         sandbox."""
         workspace = os.path.realpath(folder)
+        added = self._added.real
         links = LinkResolver(workspace)
         return CommandPlace(
             workspace=workspace,
+            added=added,
             folder=workspace if stands_in is None else os.path.realpath(stands_in) if stands_in else UNKNOWN,
             home=self._home,
             real_home=self._real_home,
             user=os.environ.get("USER", ""),
             temporary=temporary_folders(),
             own=self._own_folders,
-            hides_secrets=has_box and self.secrets_below(workspace).is_complete,
+            hides_secrets=has_box and all(self.secrets_below(one).is_complete for one in (workspace, *added)),
             secret_variables=bool(withheld_names(os.environ) - withheld_names(os.environ, passed)),
             resolve=links.resolve,
-            search_folders=_search_folders(workspace),
+            search_folders=_search_folders((workspace, *added)),
             exists=os.path.lexists,
             git_runs_programs=self._git_runs_programs,
-            other_names=self._other_names(workspace),
+            other_names=self._other_names((workspace, *added)),
             holds_secrets=self._holds_secrets,
         )
 
@@ -123,7 +133,7 @@ class CommandContext:
             and secret_likelihood(path, self._real_home, self._own_folders) == "likely"
         )
 
-    def _other_names(self, workspace: str) -> Callable[[str], tuple[str, ...]]:
+    def _other_names(self, roots: tuple[str, ...]) -> Callable[[str], tuple[str, ...]]:
         """Returns a function that finds protected hard links of a file; not all hard links can be found."""
 
         def look(path: str) -> tuple[str, ...]:
@@ -134,25 +144,23 @@ class CommandContext:
             if known.st_nlink < 2 or not stat.S_ISREG(known.st_mode):
                 return ()
             mark = (known.st_dev, known.st_ino)
-            return tuple(
-                one for one in self._protected(workspace) if one != path and _file_stamp(one) == mark
-            )
+            return tuple(one for one in self._protected(roots) if one != path and _file_stamp(one) == mark)
 
         return look
 
-    def _protected(self, workspace: str) -> list[str]:
+    def _protected(self, roots: tuple[str, ...]) -> list[str]:
         """Returns files that attackers might link to: those that run later, and those at the places of keys."""
         found = [f"{self._home}/{row.name}" for row in HOME_AUTORUN_FILES if not row.is_folder]
-        found += [f"{workspace}/{row.name}" for row in PROJECT_AUTORUN_FILES if not row.is_folder]
-        found += [f"{workspace}/.git/config"]
+        found += [
+            f"{root}/{row.name}" for root in roots for row in PROJECT_AUTORUN_FILES if not row.is_folder
+        ]
+        found += [f"{root}/.git/config" for root in roots]
         found += [f"{self._home}/{place.name}" for place in KEY_PLACES if not place.is_folder]
         for folder in (
             *(f"{self._home}/{place.name}" for place in KEY_PLACES if place.is_folder),
             *self._own_folders,
             self._home,
-            workspace,
-            f"{workspace}/.git/hooks",
-            f"{workspace}/.bayou",
+            *(f"{root}{name}" for root in roots for name in ("", "/.git/hooks", "/.bayou")),
         ):
             try:
                 found += [entry.path for entry in os.scandir(folder) if entry.is_file(follow_symlinks=False)][
@@ -208,12 +216,13 @@ class LinkResolver:
         return f"{parent.rstrip('/')}/{name}"
 
 
-def _search_folders(workspace: str) -> tuple[str, ...]:
-    """Returns the folders of PATH in the workspace, and relative ones, which depend on the command's folder."""
+def _search_folders(roots: tuple[str, ...]) -> tuple[str, ...]:
+    """Returns the folders of PATH in the workspace or an added folder, and relative ones, which depend on the
+    command's folder."""
     parts = [part or "." for part in os.environ.get("PATH", "").split(os.pathsep)]
-    root = workspace.rstrip("/") + "/"
+    inside = tuple(root.rstrip("/") + "/" for root in roots)
     return tuple(
-        one for one in parts if not one.startswith("/") or f"{os.path.realpath(one)}/".startswith(root)
+        one for one in parts if not one.startswith("/") or f"{os.path.realpath(one)}/".startswith(inside)
     )
 
 

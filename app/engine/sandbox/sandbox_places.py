@@ -13,13 +13,13 @@ from app.engine.core.session_options import SessionOptions
 from app.engine.sandbox.command_context import CommandContext, temporary_folders
 from app.permits.sandbox_exceptions import DAEMONS, CheckedRequest, credential_places_of
 from app.permits.secret_files import delayed_run_reason
-from tools.box.git_places import git_places, parent_folders
+from tools.box.git_places import git_places_in, parent_folders
 from tools.box.host_groups import group_of_tool
 from tools.box.linked import HardLinkFinder, MovedFiles, other_names_of
 from tools.box.places import (
     ALLOWED_SOCKETS,
     caches,
-    guarded_paths,
+    guarded_paths_in,
     list_folder,
     real_paths,
     sockets,
@@ -103,29 +103,28 @@ class SandboxPaths:
         self._moved.close()
 
     def made(self, kind: BoxKind, leave: SandboxGrant) -> Box:
-        cwd = str(self._workspace.cwd)
-        workspace = self._real.setdefault(cwd, os.path.realpath(cwd))
+        roots = self._roots()
         self._make_folders()
-        folders, files, shown = self._hidden(workspace, leave)
+        folders, files, shown = self._hidden(roots, leave)
         private = self._temporary_folder(kind)
         sockets = (private, *ALLOWED_SOCKETS, *shown)
-        linked = self._linked.find(workspace)
+        linked = self._linked.find_in(roots)
         if kind == "read":
-            below = self._command_context.secrets_below(workspace).paths
-            secrets = [*_without((*below, *self._moved_secrets(workspace)), folders)]
+            below = [path for root in roots for path in self._command_context.secrets_below(root).paths]
+            secrets = [*_without((*below, *self._moved_secrets(roots)), folders)]
             secrets += other_names_of(linked.files, (*folders, *files, *secrets))
-            return self._reading(workspace, private, folders, (*files, *secrets), sockets)
-        nested = self._workspace.nested.find(workspace)
-        git = git_places(workspace, Path(self._home), nested.git_folders)
+            return self._reading(roots, private, folders, (*files, *secrets), sockets)
+        nested = self._workspace.nested.find_in(roots)
+        git = git_places_in(roots, Path(self._home), nested.git_folders)
         kept = caches(self._home, os.environ)
-        present, missing = guarded_paths(workspace)
+        present, missing = guarded_paths_in(roots)
         own = self._places(
             (*self._options.effective_settings.settings.sandbox.write, *self._allowed_places("write"))
         )
         granted = real_paths(self._places(leave.writable))
         writable = outermost(
             (
-                workspace,
+                *roots,
                 private,
                 *temporary_folders(),
                 *kept.writable,
@@ -134,16 +133,16 @@ class SandboxPaths:
                 *granted,
             )
         )
-        is_shared = any(_is_inside(workspace, place) for place in (self._home, *temporary_folders()))
+        is_shared = any(_hides_any(root, (self._home, *temporary_folders())) for root in roots)
         packs = git.packs if self.has_mounts and not leave.repacks else ()
         protected = real_paths((*git.guarded, *packs, *present, *kept.guarded, *self._start_up(), self._own))
         protected += other_names_of(linked.files, protected)
-        secrets = self._secrets_of(workspace, folders, leave)
+        secrets = self._secrets_of(roots, folders, leave)
         files += (*secrets, *other_names_of(linked.files, (*folders, *files, *secrets)))
         guarded = tuple(
             path
             for path in protected
-            if covering_place(path, writable) and path not in granted and not _is_inside(path, workspace)
+            if covering_place(path, writable) and path not in granted and not _hides_any(path, roots)
         )
         links = tuple(
             path for path in (*git.links, *filter(os.path.islink, present)) if covering_place(path, writable)
@@ -160,18 +159,18 @@ class SandboxPaths:
             ),
             pinned=tuple(
                 path
-                for path in dict.fromkeys((workspace, private, *held))
+                for path in dict.fromkeys((*roots, private, *held))
                 if covering_place(path, writable) and path not in guarded
             ),
             links=links,
             reserved=tuple(path for path in git.reserved if covering_place(path, writable)),
-            searched=workspace,
+            searched=roots,
             repositories=tuple(path for path in git.repositories if covering_place(path, writable)),
-            allowed=self._allowed_below(workspace, leave),
+            allowed=self._allowed_below(roots, leave),
             hidden_folders=folders,
             hidden_files=tuple(dict.fromkeys(files)),
-            shown=self._shown(folders, workspace),
-            sockets=sockets if is_shared else (workspace, *sockets),
+            shown=self._shown(folders, roots),
+            sockets=sockets if is_shared else (*roots, *sockets),
             watched=(
                 *git.missing,
                 *missing,
@@ -183,9 +182,14 @@ class SandboxPaths:
             environment=(*kept.variables, *_git_environment(), ("TMPDIR", private)),
         )
 
+    def _roots(self) -> tuple[str, ...]:
+        """Returns the folder of work and the added folders."""
+        cwd = str(self._workspace.cwd)
+        return (self._real.setdefault(cwd, os.path.realpath(cwd)), *self._workspace.added.real)
+
     def _reading(
         self,
-        workspace: str,
+        roots: tuple[str, ...],
         private: str,
         folders: tuple[str, ...],
         files: tuple[str, ...],
@@ -197,7 +201,7 @@ class SandboxPaths:
             writable=(private,),
             hidden_folders=folders,
             hidden_files=files,
-            shown=self._shown(folders, workspace),
+            shown=self._shown(folders, roots),
             sockets=sockets,
             network="off",
             environment=(("TMPDIR", private),),
@@ -207,37 +211,41 @@ class SandboxPaths:
     def allowed_by_rules(self) -> tuple[str, ...]:
         return (*self._allowed_places("write"), *self._allowed_places("read"))
 
-    def _secrets_of(self, workspace: str, hidden: tuple[str, ...], leave: SandboxGrant) -> tuple[str, ...]:
+    def _secrets_of(
+        self, roots: tuple[str, ...], hidden: tuple[str, ...], leave: SandboxGrant
+    ) -> tuple[str, ...]:
         """Returns the secret files to hide: those that existed when work in the folder began and that git does
         not track. Files that commands create, such as test certificates, stay readable."""
         let_see = real_paths(self._places((*leave.shown, *self._allowed_places("read"))))
         return tuple(
             path
-            for path in (*self._first_secrets(workspace), *self._moved_secrets(workspace))
+            for path in (*self._first_secrets(roots), *self._moved_secrets(roots))
             if path not in let_see and covering_place(path, hidden) is None and os.path.lexists(path)
         )
 
-    def _first_secrets(self, workspace: str) -> tuple[str, ...]:
-        if workspace not in self._secrets:
-            below = self._command_context.secrets_below(workspace).paths
-            repository = find_repository(Path(workspace))
+    def _first_secrets(self, roots: tuple[str, ...]) -> tuple[str, ...]:
+        for root in roots:
+            if root in self._secrets:
+                continue
+            below = self._command_context.secrets_below(root).paths
+            repository = find_repository(Path(root))
             tracked = repository.tracked(below) if repository is not None else frozenset[str]()
-            self._secrets[workspace] = tuple(path for path in below if path not in tracked)
+            self._secrets[root] = tuple(path for path in below if path not in tracked)
             if not self.has_mounts:
-                self._moved.hold(self._secrets[workspace])
-        return self._secrets[workspace]
+                self._moved.hold(self._secrets[root])
+        return tuple(path for root in roots for path in self._secrets[root])
 
-    def _moved_secrets(self, workspace: str) -> tuple[str, ...]:
+    def _moved_secrets(self, roots: tuple[str, ...]) -> tuple[str, ...]:
         """Returns the new names of secret files that a command moved, which only mounts prevent."""
-        self._first_secrets(workspace)
-        return self._moved.new_names(workspace)
+        self._first_secrets(roots)
+        return tuple(path for root in roots for path in self._moved.new_names(root))
 
-    def _allowed_below(self, workspace: str, leave: SandboxGrant) -> tuple[str, ...]:
-        """Returns the allowed paths below the workspace, whether they exist or not."""
+    def _allowed_below(self, roots: tuple[str, ...], leave: SandboxGrant) -> tuple[str, ...]:
+        """Returns the allowed paths below the folders of work, whether they exist or not."""
         settings = self._options.effective_settings.settings
         places = self._places((*settings.sandbox.write, *self._allowed_places("write"), *leave.writable))
         found = (os.path.realpath(absolute_path(place, self._workspace.cwd)) for place in places)
-        return tuple(path for path in found if path != workspace and _is_inside(workspace, path))
+        return tuple(path for path in found if path not in roots and covering_place(path, roots) is not None)
 
     def held(self, kind: BoxKind, leave: SandboxGrant) -> Box:
         """Builds the sandbox for a process that is about to start, reserving the names that no command may
@@ -262,7 +270,7 @@ class SandboxPaths:
             return CheckedRequest(BoxRequest(request.verb, home_relative(place, self._home)), danger, problem)
 
         hidden = covering_place(path, box.hidden)
-        if request.verb == "read" and path in self._secrets.get(box.searched, ()):
+        if request.verb == "read" and path in self._first_secrets(box.searched):
             return found(path) if hidden is not None else None
         if request.verb != "write":
             return found(hidden, danger="it is hidden from commands") if hidden is not None else None
@@ -313,7 +321,7 @@ class SandboxPaths:
         return tuple(f"{self._home}/{row.name}" for row in HOME_AUTORUN_FILES)
 
     def _hidden(
-        self, workspace: str, leave: SandboxGrant
+        self, roots: tuple[str, ...], leave: SandboxGrant
     ) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
         """Returns hidden folders, hidden files and sockets, and the sockets that this call may reach."""
         settings = self._options.effective_settings.settings.sandbox
@@ -324,6 +332,7 @@ class SandboxPaths:
             for one in (*KEY_PLACES, *KEY_NAMES)
             if not one.name.startswith("*") and one.name not in shown
         ]
+        workspace = roots[0]
         places = (*(f"{self._home}/{name}" for name in named), *self._own_places(workspace))
         wanted = real_paths((*places, *more, str(last_resort_path())))
         folders, files = sockets(self._home, os.environ, workspace)
@@ -340,7 +349,7 @@ class SandboxPaths:
         let_see = {os.path.realpath(path) for path in self._places(leave.shown)}
         folders, files = (tuple(path for path in paths if path not in let_see) for paths in (folders, files))
         outer = outermost(folders)
-        kept = tuple(path for path in outer if path == self._own or not _is_inside(path, workspace))
+        kept = tuple(path for path in outer if path == self._own or not _hides_any(path, roots))
         return (
             kept,
             tuple(path for path in dict.fromkeys(files) if covering_place(path, kept) is None),
@@ -357,7 +366,7 @@ class SandboxPaths:
     def _is_shown_of_own(self, path: str) -> bool:
         return path[len(self._own) + 1 :].split("/", 1)[0] in SHOWN_OWN_FILES
 
-    def _shown(self, hidden: tuple[str, ...], workspace: str) -> tuple[str, ...]:
+    def _shown(self, hidden: tuple[str, ...], roots: tuple[str, ...]) -> tuple[str, ...]:
         """Returns the readable parts of bayou's folder: files for reading, this session's outputs, and the
         shell snapshot."""
         found = [f"{self._own}/{name}" for name in SHOWN_OWN_FILES]
@@ -365,6 +374,7 @@ class SandboxPaths:
         own_shell = self._workspace.shell().own
         if own_shell is not None and own_shell.known is not None and own_shell.known.file:
             found.append(os.path.realpath(own_shell.known.file))
+        workspace = roots[0]
         if self._own in hidden and _is_inside(self._own, workspace):
             found = [path for path in found if not _is_inside(path, workspace)] + [workspace]
         return tuple(path for path in found if os.path.lexists(path) and covering_place(path, hidden))
@@ -412,3 +422,7 @@ def _only_installs(leave: SandboxGrant) -> bool:
 def _is_inside(folder: str, path: str) -> bool:
     """Whether hiding the folder would hide the workspace."""
     return covering_place(path, (folder,)) is not None
+
+
+def _hides_any(folder: str, roots: tuple[str, ...]) -> bool:
+    return any(_is_inside(folder, root) for root in roots)

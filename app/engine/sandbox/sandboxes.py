@@ -98,7 +98,9 @@ class Sandboxes:
         self._leaves: dict[str, SandboxGrant] = {}
         self._granted: set[str] = set()
         """The places that the user allowed for single tool calls."""
-        self._of_files: tuple[float, tuple[str, Settings, tuple[str, ...]], Box] | None = None
+        self._of_files: tuple[float, tuple[str, tuple[str, ...], Settings, tuple[str, ...]], Box] | None = (
+            None
+        )
         self._is_looked_at = False
         workspace.confine = self.for_call
         workspace.box_now = self.for_running_call
@@ -236,6 +238,7 @@ class Sandboxes:
             return None
         key = (
             str(self._workspace.cwd),
+            self._workspace.added.real,
             self._options.effective_settings.settings,
             self._places.allowed_by_rules,
         )

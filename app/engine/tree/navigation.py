@@ -17,6 +17,7 @@ from app.engine.files.file_parts import FileParts
 from app.engine.goals.session_goal import SessionGoal
 from app.engine.jobs.background_jobs import JobTable
 from app.engine.mcp.session_servers import McpServers
+from app.engine.permissions.session_folders import SessionFolders
 from app.engine.planning.plan_mode import PlanMode
 from app.engine.preconditions import Preconditions
 from app.engine.tree.session_paths import SessionPaths
@@ -52,6 +53,7 @@ class Navigation(msgspec.Struct, frozen=True, kw_only=True):
     jobs: JobTable
     planning: PlanMode
     goal: SessionGoal
+    folders: SessionFolders
     servers: McpServers
     preconditions: Preconditions
     stop: Callable[[], Awaitable[None]]
@@ -179,6 +181,7 @@ class Navigation(msgspec.Struct, frozen=True, kw_only=True):
         self.core.conversation.recover_partial()
         self.planning.arrive()
         self.goal.arrive()
+        self.folders.arrive()
         self._warn_missing_model()
         if name and not log.is_read_only:
             self.core.conversation.rename(" ".join(name.split()))
@@ -221,3 +224,4 @@ class Navigation(msgspec.Struct, frozen=True, kw_only=True):
         await self.core.event_bus.publish(SessionReplaced(reason=reason))
         self.planning.arrive()
         self.goal.arrive()
+        self.folders.arrive()

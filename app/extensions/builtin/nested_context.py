@@ -57,6 +57,7 @@ class _NestedContext:
         if not (context.is_project_trusted() or context.has_nothing_to_trust()):
             return
         paths = Paths.from_env(os.environ, context.cwd)
+        paths.added.paths = context.added_folders
         found = await asyncio.to_thread(_touched_context_files, event, context, paths)
         if folder is not None:
             self._seen_folders.add(folder)

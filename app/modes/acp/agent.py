@@ -196,6 +196,7 @@ class Agent:
         if living is not None:
             require_folder(living.id, str(living.cwd), folder)
             living.bring(_entries_of(request))
+            living.add_folders(request.additional_directories or ())
             return living
         file = await asyncio.to_thread(file_in, self._options, self._paths, request.session_id, folder)
         options = msgspec.structs.replace(self._options, session=str(file))
@@ -206,7 +207,8 @@ class Agent:
 
         folder = _folder(request.cwd)
         async with self._opening:
-            options = msgspec.structs.replace(options, cwd=str(folder))
+            added = tuple(str(_folder(one)) for one in request.additional_directories or ())
+            options = msgspec.structs.replace(options, cwd=str(folder), add_dir=(*options.add_dir, *added))
             paths = Paths.from_env(os.environ, folder)
             living = await LivingSession.begin(options, paths, self._client, _entries_of(request))
             self._open[living.id] = living

@@ -59,7 +59,9 @@ def answer_to_initialize(abilities: Abilities) -> dict[str, Any]:
             "loadSession": True,
             "promptCapabilities": {"image": True, "audio": False, "embeddedContext": True},
             "mcpCapabilities": {"http": True, "sse": True},
-            "sessionCapabilities": {"list": {}, "resume": {}, "fork": {}, "close": {}, "delete": {}},
+            "sessionCapabilities": {
+                name: {} for name in ("list", "resume", "fork", "close", "delete", "additionalDirectories")
+            },
         },
         "authMethods": list(_ways_to_sign_in(abilities)),
     }

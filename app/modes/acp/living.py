@@ -1,7 +1,8 @@
 """An open session of a client: its open prompts, and the updates sent to the client."""
 
 import asyncio
-from collections.abc import Coroutine, Mapping
+import os
+from collections.abc import Coroutine, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -119,6 +120,12 @@ class LivingSession:
         """Adds the client's MCP servers to those of the files."""
         for name, entry in servers.items():
             self.session.mcp.bring(name, entry, origin="client")
+
+    def add_folders(self, folders: Sequence[str]) -> None:
+        """Adds the folders that the client names, except those that the session has. Raises `UserError`."""
+        for folder in folders:
+            if Path(os.path.realpath(folder)) not in self.session.folders.all:
+                self.session.folders.add(folder)
 
     async def _extend(self, options: Options) -> None:
         ui = EventUi(self.session.events.publish_now, mode="acp", answer_seconds=_ANSWER_SECONDS)

@@ -43,6 +43,7 @@ class ProvidedServer(_Received, frozen=True):
 class NewSession(_Received, frozen=True):
     cwd: str
     mcp_servers: Sequence[ProvidedServer] | None = None
+    additional_directories: Sequence[str] | None = None
 
 
 class OpenSession(_Received, frozen=True):
@@ -51,6 +52,7 @@ class OpenSession(_Received, frozen=True):
     session_id: str
     cwd: str
     mcp_servers: Sequence[ProvidedServer] | None = None
+    additional_directories: Sequence[str] | None = None
 
 
 class ListSessions(_Received, frozen=True):

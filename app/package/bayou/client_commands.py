@@ -264,6 +264,14 @@ class ClientCommands:
         """Say whether this client answers questions. `ask`, or `deny`: what would be asked is refused at once."""
         return await self._ask("set_approvals", None, "", answers=answers)
 
+    async def add_folder(self, path: str) -> Sequence[str]:
+        """Work in another folder too. Its files can be read and changed. Answers with all added folders."""
+        return await self._ask("add_folder", Sequence[str], "folders", path=path)
+
+    async def remove_folder(self, path: str) -> Sequence[str]:
+        """Stop working in an added folder. Answers with the folders that are left."""
+        return await self._ask("remove_folder", Sequence[str], "folders", path=path)
+
     async def get_permissions(self) -> Permissions:
         """Permission mode, rules and recent decisions."""
         return await self._ask("get_permissions", Permissions, "")

@@ -103,12 +103,14 @@ class GitCall:
 
     @property
     def is_own_repository(self) -> bool:
-        """Whether the call works in the workspace's repository; the configuration of another one may run programs."""
+        """Whether the call works in the repository of the workspace or of an added folder; the configuration of another
+        one may run programs."""
         place = self.call.place
         for folder in self.call.scope.folders:
-            if folder != place.workspace and not folder.startswith(place.workspace + "/"):
+            root = place.root_of(folder)
+            if root is None:
                 return False
-            while folder != place.workspace:
+            while folder != root:
                 if (
                     WILDCARD.search(folder)
                     or place.exists(f"{folder}/.git")
@@ -117,6 +119,13 @@ class GitCall:
                     return False
                 folder = folder.rpartition("/")[0]
         return True
+
+    @property
+    def may_start_programs(self) -> bool:
+        """Whether the configuration of the call's own repository names programs."""
+        place = self.call.place
+        roots = {place.root_of(folder) or place.workspace for folder in self.call.scope.folders}
+        return any(map(place.git_runs_programs, roots or {place.workspace}))
 
     def record_lost_files(self, paths: Sequence[Word], *, takes_ignored: bool = False) -> None:
         for word in paths or [Word(".")]:
@@ -137,7 +146,7 @@ def _git(call: ProgramCall) -> list[Finding]:
         found = [*git.findings, *_judged(git)]
         if not git.is_own_repository:
             found.append(contained("works in another repository"))
-        elif not call.place.hides_secrets and call.place.git_runs_programs(call.place.workspace):
+        elif not call.place.hides_secrets and git.may_start_programs:
             found.append(contained("this repository's git configuration names programs that git may start"))
     finally:
         call.scope.folders = before

@@ -95,7 +95,7 @@ def _program(reading: "ShellAnalysis", simple: SimpleCommand, findings: list[Fin
     # A rule for `./run` means the one in the workspace; it never matches in another folder.
     place, folders = reading.place, simple.scope.folders
     is_relative = "/" in name.text and not name.text.startswith("/")
-    is_inside = all(f"{folder}/".startswith(f"{place.workspace}/") for folder in folders)
+    is_inside = all(place.root_of(folder) is not None for folder in folders)
     is_plain = all(one.risk == "safe" for one in findings) and (
         folders == (place.workspace,) if is_relative else is_inside
     )

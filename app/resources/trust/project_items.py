@@ -308,14 +308,16 @@ class _ItemCollector:
                 yield self._item("rules", place, "rules written for another agent")
 
     def _repository(self) -> Iterator[ProjectItem]:
-        repository = find_repository(self._paths.cwd)
-        for oddity in repository.risky_settings(self._paths.home) if repository is not None else ():
-            yield ProjectItem(
-                kind="git",
-                path=self._shown(oddity.file),
-                detail=oddity.text,
-                fingerprint=text_fingerprint(oddity.text),
-            )
+        """Yields what git would start, in added folders too: undo and maps call git there."""
+        for folder in (self._paths.cwd, *self._paths.added.paths):
+            repository = find_repository(folder)
+            for oddity in repository.risky_settings(self._paths.home) if repository is not None else ():
+                yield ProjectItem(
+                    kind="git",
+                    path=self._shown(oddity.file),
+                    detail=oddity.text,
+                    fingerprint=text_fingerprint(oddity.text),
+                )
 
     def _item(self, kind: ProjectItemKind, path: Path, detail: str) -> ProjectItem:
         mark = self._marks(path)

@@ -40,6 +40,7 @@ def popup_for(
     cwd: Callable[[], Path],
     remembered: ProjectHistory,
     *,
+    added: Callable[[], Sequence[Path]],
     command_names: Callable[[], Sequence[tuple[str, str]]],
     hints: Mapping[str, str],
     arguments: Mapping[str, Arguments],
@@ -53,7 +54,7 @@ def popup_for(
     """Creates the completion list of an editor. `hints`: argument names of bayou's commands;
     `arguments`: their possible values, by command name."""
     rg = bundled_ripgrep() or find_program("rg") or "/usr/bin/rg"
-    index = FileIndex(cwd, frecency=remembered.frecency, rg=rg, env=child_variables())
+    index = FileIndex(cwd, frecency=remembered.frecency, rg=rg, env=child_variables(), added=added)
 
     def mention(chosen: Suggestion) -> None:
         if chosen.kind in ("file", "folder"):

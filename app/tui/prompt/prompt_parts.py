@@ -90,6 +90,7 @@ class PromptParts:
             self._page.editor,
             lambda: session.cwd,
             self.remembered,
+            added=lambda: session.folders.all,
             command_names=self._table.command_names,
             hints=hints,
             arguments=arguments_of(session, self._assembled.choice, themes),

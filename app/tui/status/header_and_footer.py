@@ -74,8 +74,16 @@ def _shows(look: SegmentLook, session: Session, around: FooterContext) -> bool:
 
 
 def _path(session: Session, state: SessionState, around: FooterContext) -> list[Segment]:
-    text = short_path(session.cwd, around.home)
-    return [Segment(id="path", text=text, short=session.cwd.name, importance=6)]
+    text, added = short_path(session.cwd, around.home), session.folders.all
+    more = f" + {short_path(added[0], around.home)}" if len(added) == 1 else f" + {len(added)} folders"
+    return [
+        Segment(
+            id="path",
+            text=f"{text}{more if added else ''}",
+            short=f"{session.cwd.name}{f' +{len(added)}' if added else ''}",
+            importance=6,
+        )
+    ]
 
 
 def _git(session: Session, state: SessionState, around: FooterContext) -> list[Segment]:

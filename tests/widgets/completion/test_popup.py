@@ -200,6 +200,22 @@ async def test_a_file_with_a_blank_is_quoted(folder: Path) -> None:
         assert app.editor.text == '@"my notes.txt" '
 
 
+async def test_files_of_added_folders_are_found_by_their_absolute_paths(tmp_path: Path) -> None:
+    work, library = tmp_path / "work", tmp_path / "library"
+    for folder in (work, library / "src"):
+        folder.mkdir(parents=True)
+    (work / "a.txt").touch()
+    (library / "src" / "oars.py").touch()
+    added: list[Path] = []
+    index = FileIndex(work, rg=RG, added=lambda: added)
+    await index.refresh()
+    assert [hit.path async for hits in index.search("") for hit in hits] == ["a.txt"]
+    added.append(library)
+    await index.refresh()
+    found = {hit.path async for hits in index.search("") for hit in hits}
+    assert found == {"a.txt", f"{library}/src/", f"{library}/src/oars.py"}
+
+
 async def test_a_folder_lets_one_go_on(folder: Path) -> None:
     index = FileIndex(folder, rg=RG)
     await index.refresh()

@@ -9,7 +9,7 @@ from app.tui.keys.page_keys import PageKey
 from app.tui.slash import SlashCommand
 
 if TYPE_CHECKING:
-    from app.tui.features.permissions.page import PermissionsPage
+    from app.tui.features.permissions.page import FoldersPage, PermissionsPage
     from app.tui.features.permissions.secrets import SecretsPage
 
 
@@ -102,6 +102,22 @@ class PermissionsFeature(Feature["PermissionsPage"]):
         return PermissionsPage(screen.session.permissions, screen.ask, screen.say, screen.keep)
 
 
+class FoldersFeature(Feature["FoldersPage"]):
+    slash: Sequence[SlashCommand["FoldersPage"]] = (
+        SlashCommand(
+            name="add-dir",
+            hint="[folder]",
+            help="work in another folder too; alone: list and remove",
+            run=lambda page, text: page.open(text),
+        ),
+    )
+
+    def page(self, screen: FeatureServices) -> "FoldersPage":
+        from app.tui.features.permissions.page import FoldersPage  # noqa: PLC0415  (when it is first used)
+
+        return FoldersPage(screen.session.folders, screen.ask, screen.say)
+
+
 class SecretsFeature(Feature["SecretsPage"]):
     slash: Sequence[SlashCommand["SecretsPage"]] = (
         SlashCommand(name="secrets", verb="get_secrets", run=lambda page, _: page.open()),
@@ -116,9 +132,11 @@ class SecretsFeature(Feature["SecretsPage"]):
 
 APPROVALS = ApprovalsFeature()
 PERMISSIONS = PermissionsFeature()
+FOLDERS = FoldersFeature()
 SECRETS = SecretsFeature()
 FEATURES = (
     APPROVALS,
     PERMISSIONS,
+    FOLDERS,
     SECRETS,
 )

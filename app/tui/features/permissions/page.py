@@ -1,12 +1,16 @@
-"""`/permissions`: the mode, the rules with their origin, and the recent decisions with their reasons."""
+"""`/permissions`: the mode, the rules with their origin, and the recent decisions with their reasons. `/add-dir`:
+the folders that a session works in besides its own."""
 
 from app.engine.permissions.permission_gate import PermissionGate
+from app.engine.permissions.session_folders import SessionFolders
 from app.engine.permissions.verdict_log import PastVerdict
 from app.permits.permission_decisions import PERMISSION_MODES, PermissionMode
 from app.permits.rules import PermitRule
 from app.tui.features.permissions.sandbox import SandboxPage
 from app.tui.features.shared_dialogs import pick
 from app.tui.page_protocols import AskPerson, SaveDefault, ShowMessage
+from app.values.user_errors import UserError
+from tools.text import escape_controls
 from widgets.lists.rows import ListRow
 from widgets.transcript.blocks import NoteKind
 
@@ -123,3 +127,33 @@ class PermissionsPage:
             part = answer.part
             lines.append(f"{part.risk} ({part.does}): {part.text}: {part.why} ({answer.decided_by})")
         self._say("\n".join(lines))
+
+
+class FoldersPage:
+    """Adds folders to one session, and lists and removes them."""
+
+    def __init__(self, folders: SessionFolders, ask: AskPerson, say: ShowMessage) -> None:
+        self._folders = folders
+        self._ask = ask
+        self._say = say
+
+    async def open(self, path: str = "") -> None:
+        try:
+            if path:
+                folder = self._folders.add(path)
+                self._say(
+                    f"Added {escape_controls(str(folder))}: its files can be read and changed in this session."
+                )
+            elif self._folders.all:
+                await self._choose()
+            else:
+                self._say("No folder was added. /add-dir PATH adds one.")
+        except UserError as problem:
+            self._say(str(problem), NoteKind.ERROR)
+
+    async def _choose(self) -> None:
+        rows = [ListRow(id=str(one), title=escape_controls(str(one))) for one in self._folders.all]
+        picked = await pick(self._ask, "Added folders (enter: remove)", rows)
+        if picked is not None:
+            self._folders.remove(picked.row.id)
+            self._say(f"Removed {picked.row.title} from this session; its files stay.")

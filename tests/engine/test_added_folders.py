@@ -1,0 +1,193 @@
+"""Folders that a session works in besides its own: what knows them, and which are refused."""
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from app.assembly.options import Options, UsageError
+from app.assembly.session_builder import assemble_session
+from app.engine.files.file_restorer import UndoLastPrompts
+from app.providers.scripted import call, say
+from app.resources.trust.project_trust import trust_question_for
+from app.values.content import text_of
+from app.values.events import Notice
+from app.values.messages import CustomMessage, ToolResultMessage
+from app.values.user_errors import UserError
+from tests.compaction.project_session import ProjectSession
+
+
+@pytest.fixture
+def library(tmp_path: Path) -> Path:
+    folder = tmp_path / "home" / "library"
+    (folder / "src").mkdir(parents=True)
+    (folder / "src" / "oars.py").write_text("def row_boat():\n    return 1\n")
+    return folder
+
+
+def git_in(folder: Path, *words: str) -> None:
+    subprocess.run(["git", "-C", folder, *words], check=True)
+
+
+def results(scene: ProjectSession) -> list[str]:
+    return [text_of(one.content) for one in scene.session.messages if isinstance(one, ToolResultMessage)]
+
+
+async def opened(tmp_path: Path, *responses: object, **options: object) -> ProjectSession:
+    scene = ProjectSession(tmp_path / "home", responses)  # type: ignore[arg-type]
+    await scene.open(**{"permissions": "auto-edit", **options})
+    scene.session.permissions.answering.set_program("deny")
+    return scene
+
+
+async def test_tools_commands_and_undo_work_in_an_added_folder(tmp_path: Path, library: Path) -> None:
+    file, made = library / "src" / "oars.py", library / "made.txt"
+    scene = await opened(
+        tmp_path,
+        call("write", path=str(file), content="changed\n"),
+        call("bash", command=f"echo more >> {file}; echo new > {made}; rm -f {library}/none"),
+        say("done"),
+        add_dir=(str(library),),
+    )
+    await scene.prompt("go")
+    assert file.read_text() == "changed\nmore\n"
+    assert made.read_text() == "new\n"
+    assert str(library) in scene.asked[0].system_prompt
+    await scene.session.restoring.carry_out(await scene.session.restoring.preview(UndoLastPrompts()))
+    assert file.read_text().startswith("def row_boat")
+    assert not made.exists()
+    await scene.session.close()
+
+
+async def test_without_it_the_same_calls_need_approval(tmp_path: Path, library: Path) -> None:
+    file = library / "src" / "oars.py"
+    scene = await opened(
+        tmp_path,
+        call("write", path=str(file), content="changed\n"),
+        call("bash", command=f"echo more >> {file}"),
+        say("done"),
+    )
+    await scene.prompt("go")
+    assert file.read_text().startswith("def row_boat")
+    await scene.session.close()
+
+
+async def test_what_runs_later_and_secrets_of_an_added_folder_stay_protected(
+    tmp_path: Path, library: Path
+) -> None:
+    git_in(library, "init", "-q")
+    (library / ".env").write_text("TOKEN=hunter2hunter2\n")
+    scene = await opened(
+        tmp_path,
+        call("bash", command=f"cd {library} && python3 -c \"open('.git/hooks/pre-commit', 'w')\""),
+        call("bash", command=f"cd {library} && python3 -c \"print(open('.env').read())\""),
+        call("bash", command=f"rm -rf {library}"),
+        say("done"),
+        add_dir=(str(library),),
+    )
+    await scene.prompt("go")
+    assert not (library / ".git" / "hooks" / "pre-commit").exists()
+    assert not any("hunter2" in text for text in results(scene))
+    assert "contains the workspace" in results(scene)[2]
+    await scene.session.close()
+
+
+async def test_maps_and_instructions_cover_an_added_folder(tmp_path: Path, library: Path) -> None:
+    (library / "AGENTS.md").write_text("Rows are counted from one.")
+    scene = await opened(
+        tmp_path,
+        call("locate", about="row_boat", path=str(library)),
+        call("read", path=str(library / "src" / "oars.py")),
+        say("done"),
+        add_dir=(str(library),),
+    )
+    await scene.prompt("go")
+    assert "oars.py" in results(scene)[0]
+    assert f"relative to {library}" in results(scene)[0]
+    maps = scene.session.repository
+    async for _ in maps.wait_for_growth():
+        found = await maps.symbols_like("row_boat")
+    assert [path for path, _ in found] == [str(library / "src" / "oars.py")]
+    told = [text_of(one.content) for one in scene.session.messages if isinstance(one, CustomMessage)]
+    assert any("Rows are counted from one." in text for text in told)
+    await scene.session.close()
+
+
+async def test_a_resumed_session_has_its_folders_and_names_those_that_are_gone(
+    tmp_path: Path, library: Path
+) -> None:
+    other = tmp_path / "home" / "other"
+    other.mkdir()
+    scene = await opened(tmp_path, say("ok"))
+    scene.session.folders.add(str(library))
+    scene.session.folders.add("../other")
+    await scene.prompt("go")
+    await scene.session.close()
+    shutil.rmtree(other)
+    again = await ProjectSession(tmp_path / "home", [say("ok")]).open(continue_=True)
+    notices: list[str] = []
+    again.session.subscribe(lambda event: notices.append(event.text) if isinstance(event, Notice) else None)
+    await again.session.events.drain()
+    assert again.session.folders.all == (library,)
+    again.session.folders.remove(str(library))
+    await again.session.close()
+    third = await ProjectSession(tmp_path / "home", [say("ok")]).open(continue_=True)
+    assert third.session.folders.all == ()
+    await third.session.close()
+
+
+@pytest.mark.parametrize(
+    ("path", "why"),
+    [
+        ("~/nowhere", "does not exist"),
+        ("~/library/src/oars.py", "is a file"),
+        ("~", "contains your home folder"),
+        ("/", "contains your home folder"),
+        (".", "inside the session's folder"),
+        ("sub", "inside the session's folder"),
+        ("~/library/.git", "repository's own data"),
+        ("~/.bayou/agent/x", "bayou's own files"),
+        ("~/.ssh", "keys or passwords"),
+        ("", "Name a folder"),
+        ("a\0b", "Name a folder"),
+    ],
+)
+async def test_folders_that_may_not_be_added_are_refused_in_words(
+    tmp_path: Path, library: Path, path: str, why: str
+) -> None:
+    for name in ("project/sub", "library/.git", ".bayou/agent/x", ".ssh"):
+        (tmp_path / "home" / name).mkdir(parents=True, exist_ok=True)
+    scene = await opened(tmp_path)
+    with pytest.raises(UserError, match=why):
+        scene.session.folders.add(path.replace("~", str(tmp_path / "home"), 1))
+    assert scene.session.folders.all == ()
+    await scene.session.close()
+    with pytest.raises(UsageError, match=r"--add-dir: .*does not exist"):
+        assemble_session(Options(add_dir=("/nowhere-at-all",)), scene.paths, {})
+
+
+async def test_a_folder_replaces_those_in_it_and_is_added_once(tmp_path: Path, library: Path) -> None:
+    scene = await opened(tmp_path)
+    scene.session.folders.add(str(library / "src"))
+    scene.session.folders.add(str(library))
+    with pytest.raises(UserError, match=r"inside .*library, which was added"):
+        scene.session.folders.add(str(library / "src"))
+    (tmp_path / "home" / "link").symlink_to(library)
+    with pytest.raises(UserError, match="added already"):
+        scene.session.folders.add(str(tmp_path / "home" / "link"))
+    assert scene.session.folders.all == (library,)
+    await scene.session.close()
+
+
+async def test_programs_of_git_in_an_added_folder_are_in_the_trust_question(
+    tmp_path: Path, library: Path
+) -> None:
+    git_in(library, "init", "-q")
+    git_in(library, "config", "core.fsmonitor", "./evil.sh")
+    scene = await opened(tmp_path)
+    assert trust_question_for(scene.paths).items == ()
+    scene.session.folders.add(str(library))
+    assert "evil.sh" in json.dumps([item.line for item in trust_question_for(scene.paths).items])
+    await scene.session.close()

@@ -18,6 +18,7 @@ _TOOL_NAMES: Mapping[str, str] = {
     "glob": "find",
     "multiedit": "edit",
     "webfetch": "web_fetch",
+    "websearch": "web_search",
     "shell": "bash",
 }
 """Names of tools in the files of other agents, in lower case."""

@@ -6,7 +6,7 @@ import re
 import time
 import zlib
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 
 import httpx2
@@ -91,6 +91,26 @@ class WebFetcher:
         while len(self._pages) > _CACHED_PAGES:
             self._pages.popitem(last=False)
         return page
+
+    async def ask(
+        self, method: str, url: str, *, headers: Mapping[str, str], body: bytes
+    ) -> tuple[int, bytes]:
+        """Sends a request to a service that the user has named; returns status and content. Follows no redirect,
+        which could take the key elsewhere. Raises `ToolError`."""
+        settings, target = self._settings(), self.checked(url)
+        try:
+            async with (
+                asyncio.timeout(FETCH_SECONDS),
+                self._client(settings) as client,
+                client.stream(method, target.url, headers=dict(headers), content=body) as response,
+            ):
+                content, _ = await _body(response)
+                return response.status_code, content
+        except TimeoutError:
+            raise ToolError(f"{target.host} did not answer within {FETCH_SECONDS:.0f} seconds.") from None
+        except (httpx2.HTTPError, httpx2.InvalidURL, ProviderError, zlib.error) as problem:
+            reason = str(problem) or type(problem).__name__
+            raise ToolError(f"{target.host} could not be asked: {reason}.") from None
 
     def checked(self, url: str) -> WebTarget:
         """Returns the target of a URL. Raises `ToolError` if bayou does not fetch such addresses."""
@@ -178,6 +198,7 @@ class _CheckedTransport(httpx2.AsyncBaseTransport):
                 request.method,
                 request.url.copy_with(host=address),
                 headers=request.headers,
+                stream=request.stream,
                 extensions={**request.extensions, "sni_hostname": request.url.raw_host.decode("ascii")},
             )
             try:

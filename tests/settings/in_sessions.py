@@ -520,5 +520,19 @@ async def pages_of_own_servers(scene: ProjectSession) -> Any:
     return await _refusal(scene, "https://127.0.0.1:9/")
 
 
+@LIVE.add("web.search", "off", "brave")
+async def searches(scene: ProjectSession) -> Any:
+    await scene.session.models.choice.credentials.store_key("brave", "k")
+    scene.session.tools.changed()
+    return "web_search" in scene.session.tools.active()
+
+
+@LIVE.add("web.searchUrl", None, "https://127.0.0.1:9/", {"web.search": "brave"})
+async def address_of_searches(scene: ProjectSession) -> Any:
+    await searches(scene)
+    effects = scene.session.tools.effects_of("web_search", {"query": "tea"})
+    return effects and effects.hosts
+
+
 async def _refusal(scene: ProjectSession, url: str) -> str:
     return text_of((await result_of(scene, "web_fetch", url=url)).content)

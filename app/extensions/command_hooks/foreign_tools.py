@@ -32,6 +32,7 @@ FOREIGN_TOOLS: Mapping[str, ForeignTool] = {
     "ls": ForeignTool(names=("LS", "Glob")),
     "todo": ForeignTool(names=("TodoWrite",)),
     "web_fetch": ForeignTool(names=("WebFetch",)),
+    "web_search": ForeignTool(names=("WebSearch",)),
 }
 _SHELL = ForeignTool(names=("Bash",))
 _WRITER = ForeignTool(names=("Edit", "Write", "MultiEdit"), has_file_path=True)

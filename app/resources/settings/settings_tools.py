@@ -146,6 +146,23 @@ class WebSettings(SettingsGroup, frozen=True, kw_only=True):
             description="Give the model the tool `web_fetch`, which reads https pages.",
         ),
     ] = True
+    search: Annotated[
+        Literal["off", "brave", "tavily"],
+        Meta(
+            title="Web search service",
+            description="Service of the tool `web_search`: Brave Search or Tavily, with a key in `BRAVE_API_KEY`, "
+            "`TAVILY_API_KEY` or auth.json; without a key the tool is not offered.",
+            extra={"global_only": True},
+        ),
+    ] = "off"
+    search_url: Annotated[
+        str | None,
+        Meta(
+            title="Web search address",
+            description="Another address for the search service, such as a gateway; null: the service itself.",
+            extra={"global_only": True},
+        ),
+    ] = None
     allow_http: Annotated[
         bool,
         Meta(

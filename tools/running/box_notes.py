@@ -45,7 +45,7 @@ def box_notes(outcome: CommandOutcome, output: str) -> list[str]:
     home = os.path.expanduser("~")  # noqa: PTH111  (a text is wanted)
     found = find_outcome_refusals(outcome, output)
     lines = [refusal_note(found, command.box, home, os.path.exists)] if found else []
-    lines += (set_aside_note("the same call", one, home) for one in outcome.set_aside[:_MAX_NAMED])
+    lines += _set_aside_notes("the same call", outcome.set_aside, home)
     if outcome.planted:
         lines.append(planted_note("command", outcome.planted, home))
     if outcome.put_back:
@@ -56,7 +56,7 @@ def box_notes(outcome: CommandOutcome, output: str) -> list[str]:
 def change_notes(runner: str, changes: BoxChanges) -> list[str]:
     """`runner` names the cause, if not a command: "cell", "server" or "job"."""
     home = os.path.expanduser("~")  # noqa: PTH111  (a text is wanted)
-    lines = [set_aside_note("a command", one, home) for one in changes.set_aside[:_MAX_NAMED]]
+    lines = _set_aside_notes("a command", changes.set_aside, home)
     if changes.planted:
         lines.append(planted_note(runner, changes.planted, home))
     if changes.put_back:
@@ -74,11 +74,12 @@ def lasting_notes(names: Sequence[str], changes: BoxChanges) -> list[str]:
         "move it back."
         for one in changes.set_aside[:_MAX_NAMED]
     ]
+    lines += _more_set_aside(changes.set_aside, home)
     if changes.planted:
-        names_of_files = ", ".join(home_relative(path, home) for path in changes.planted[:_MAX_NAMED])
         lines.append(
-            f"Sandbox: {names_of_files}, which runs later or decides what may run, changed while {runners} was running "
-            "beside the calls. If you did not change it yourself, look at it, and undo or remove it."
+            f"Sandbox: {_named(changes.planted, home)}, which runs later or decides what may run, changed while "
+            f"{runners} was running beside the calls. If you did not change it yourself, look at it, and undo or "
+            "remove it."
         )
     return [*lines, *map(limits_note, filter(None, [changes.limits]))]
 
@@ -111,6 +112,21 @@ def limits_note(limits: tuple[str, ...]) -> str:
     )
 
 
+def _named(paths: Sequence[str], home: str) -> str:
+    names = ", ".join(home_relative(path, home) for path in paths[:_MAX_NAMED])
+    return f"{names} and {len(paths) - _MAX_NAMED} more" if len(paths) > _MAX_NAMED else names
+
+
+def _set_aside_notes(call: str, moved: Sequence[SetAside], home: str) -> list[str]:
+    return [*(set_aside_note(call, one, home) for one in moved[:_MAX_NAMED]), *_more_set_aside(moved, home)]
+
+
+def _more_set_aside(moved: Sequence[SetAside], home: str) -> list[str]:
+    """Names the files behind the first few by their paths alone."""
+    rest = [one.path for one in moved[_MAX_NAMED:]]
+    return [f"Sandbox: moved to the same place: {_named(rest, home)}."] if rest else []
+
+
 def set_aside_note(call: str, one: SetAside, home: str) -> str:
     """`call` names how to request the place, "the same call" or "a command"."""
     place = home_relative(one.path, home)
@@ -122,10 +138,9 @@ def set_aside_note(call: str, one: SetAside, home: str) -> str:
 
 def planted_note(runner: str, planted: tuple[str, ...], home: str) -> str:
     """`runner` names what created these files, such as "command"."""
-    names = ", ".join(home_relative(path, home) for path in planted[:_MAX_NAMED])
     return (
-        f"Sandbox: this {runner} made or changed {names}, which runs later or decides what may run, and which could "
-        "not be prevented here. If that was not meant, remove it."
+        f"Sandbox: this {runner} made or changed {_named(planted, home)}, which runs later or decides what may run, "
+        "and which could not be prevented here. If that was not meant, remove it."
     )
 
 

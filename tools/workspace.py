@@ -18,7 +18,7 @@ from tools.edits.dialects.modes import EditMode
 from tools.edits.pending import PendingChanges
 from tools.edits.syntax import SyntaxChecks
 from tools.files.artifacts import Artifacts
-from tools.files.boxed import BoxedFiles
+from tools.files.boxed import BoxedFiles, JudgedPaths
 from tools.files.lines import LineIndexes
 from tools.files.mutations import MutationQueue
 from tools.files.paths import AddedFolders
@@ -82,7 +82,8 @@ class Workspace:
         """Returns the sandbox policy of the tools' own file operations; None: no limits beyond the user's."""
         self.box_of_start_up: Callable[[str], Box | None] = lambda folder: None
         """Returns the policy for reading start-up files, with their writable folder. May raise `ToolError`."""
-        self._own_files = BoxedFiles(lambda: self.box_of_files())
+        self.judged_paths = JudgedPaths()
+        self._own_files = BoxedFiles(lambda: self.box_of_files(), self.judged_paths)
         self.files: FileOperations = files or self._own_files
         self._own_processes = None if processes else LocalProcesses(abilities)
         self.abilities = abilities

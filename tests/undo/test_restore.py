@@ -389,3 +389,26 @@ def test_a_file_that_runs_later_goes_back_only_if_a_session_here_changed_it(tmp_
     assert {row.path: row.state for row in plan.rows} == {".envrc": "ready", "sub/.envrc": "refused"}
     stage.restore(plan)
     assert stage.files() == {".envrc": "before\n", "sub/.envrc": "after\n"}
+
+
+@pytest.mark.parametrize("is_above", [False, True])
+def test_a_link_that_comes_between_the_plan_and_the_restore_leads_nowhere(
+    stage: UndoSession, tmp_path: Path, is_above: bool
+) -> None:
+    stage.prompt("first")
+    stage.record(stage.write("sub/a.txt", "one\n"))
+    stage.prompt("second")
+    stage.record(stage.write("sub/a.txt", "two\n"))
+    plan = stage.undo()
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "a.txt").write_text("two\n")
+    place = stage.root / "sub"
+    if is_above:
+        place.rename(stage.root / "moved")
+        place.symlink_to(other)
+    else:
+        (place / "a.txt").unlink()
+        (place / "a.txt").symlink_to(other / "a.txt")
+    stage.restore(plan)
+    assert (other / "a.txt").read_text() == "two\n"

@@ -1,11 +1,11 @@
 """File operations within the session's sandbox policy: bayou's own tools obey the same policy as commands.
 
-A path is checked without links, and an opened file is checked again: a link created in between leads nowhere.
-Exceptions that the user granted apply."""
+A path is checked without links, and an opened file is checked again: a link created in between leads nowhere, also
+where there is no sandbox. Exceptions that the user granted apply."""
 
 import errno
 import os
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, Final
@@ -16,27 +16,52 @@ from tools.files.replacing import Version, replace_at, replace_unchanged, swap_o
 from tools.operations import LocalFiles
 
 _DESCRIPTOR_LINKS: Final = "/proc/self/fd"
+_MAX_JUDGED: Final = 2_000
 
 
 class DeniedByBox(PermissionError):
     """The sandbox policy denies bayou's own tools this path."""
 
 
-class BoxedFiles(LocalFiles):
-    """Checks every operation against the policy that `box` returns; None means no policy."""
+class JudgedPaths:
+    """Where the paths of calls led when the calls were judged."""
 
-    def __init__(self, box: Callable[[], Box | None]) -> None:
+    def __init__(self) -> None:
+        self._real: dict[str, str] = {}
+
+    def note(self, paths: Iterable[str]) -> None:
+        """Called right before a call with these paths is judged, so that a link swapped in meanwhile is noticed."""
+        for path in paths:
+            self._real.pop(path, None)
+            while len(self._real) >= _MAX_JUDGED:
+                self._real.pop(next(iter(self._real)), None)
+            self._real[path] = os.path.realpath(path)
+
+    def get(self, path: str) -> str | None:
+        """Returns None if no call with the path was judged."""
+        return self._real.get(path)
+
+
+class BoxedFiles(LocalFiles):
+    """Checks every operation against the policy that `box` returns (None means no policy), and against where the path
+    led when the call was judged: another program may have put a link there meanwhile."""
+
+    def __init__(self, box: Callable[[], Box | None], judged: JudgedPaths | None = None) -> None:
         self._box = box
+        self._judged = judged or JudgedPaths()
 
     def open(self, path: str) -> BinaryIO:
         box = self._box()
-        if box is None:
-            return super().open(path)
-        _check(box.may_read(os.path.realpath(path)), path, _HIDDEN_REASON)
+        if box is not None:
+            _check(box.may_read(os.path.realpath(path)), path, _HIDDEN_REASON)
         opened = super().open(path)
-        if not box.may_read(_opened_path(opened.fileno(), path)):
+        try:
+            real = _opened_path(opened.fileno(), path)
+            self._check_judged(path, real)
+            _check(box is None or box.may_read(real), path, _HIDDEN_REASON)
+        except OSError:
             opened.close()
-            _check(False, path, _HIDDEN_REASON)
+            raise
         return opened
 
     def make_directory(self, path: str) -> None:
@@ -47,11 +72,11 @@ class BoxedFiles(LocalFiles):
 
     def remove(self, path: str) -> None:
         box = self._box()
-        if box is None:
+        if box is None and self._judged.get(path) is None:
             super().remove(path)
             return
         folder, _, name = path.rstrip("/").rpartition("/")
-        with _held_name(box, f"{os.path.realpath(folder or '/')}/{name}", path) as place:
+        with self._held_name(box, f"{os.path.realpath(folder or '/')}/{name}", path) as place:
             Path(place).unlink()
 
     def set_executable(self, path: str, is_executable: bool) -> None:
@@ -69,31 +94,46 @@ class BoxedFiles(LocalFiles):
             super().replace(path, data)
             return
         target = os.path.realpath(path)
-        with _held_name(box, target, path) as place:
+        with self._held_name(box, target, path) as place:
             _replace(place, path, data, _names_share_place(box, target))
 
     def replace_unchanged(
         self, path: str, data: bytes, old: bytes, version: Version | None, *, is_shared: bool
     ) -> None:
         box = self._box()
-        if box is None:
+        if box is None and self._judged.get(path) is None:
             super().replace_unchanged(path, data, old, version, is_shared=is_shared)
             return
         target = os.path.realpath(path)
-        with _held_name(box, target, path) as place:
+        self._check_judged(path, target)
+        keeps_names = _names_share_place(box, target) if box is not None else lambda: True
+        with self._held_name(box, target, path) as place:
             _check_no_link(place, path)
-            replace_unchanged(
-                place,
-                path,
-                data,
-                old,
-                version,
-                is_shared=is_shared,
-                keeps_names=_names_share_place(box, target),
-            )
+            replace_unchanged(place, path, data, old, version, is_shared=is_shared, keeps_names=keeps_names)
+
+    def _check_judged(self, path: str, real: str) -> None:
+        judged = self._judged.get(path)
+        _check(judged is None or judged == real, path, _SWAPPED_REASON)
+
+    @contextmanager
+    def _held_name(self, box: Box | None, target: str, path: str) -> Generator[str]:
+        """Yields a name for `target` (without links) below its opened folder, so that nothing can take its place."""
+        _check(box is None or box.may_write(target), path, _NOT_WRITABLE_REASON)
+        folder, _, name = target.rpartition("/")
+        os.makedirs(folder or "/", exist_ok=True)  # noqa: PTH103  (a text)
+        held = os.open(folder or "/", getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            really = f"{_opened_path(held, folder or '/').rstrip('/')}/{name}"
+            _check(box is not None or really == target, path, _SWAPPED_REASON)
+            _check(box is None or box.may_write(really), path, _NOT_WRITABLE_REASON)
+            has_names = os.path.isdir(f"{_DESCRIPTOR_LINKS}/{held}")  # noqa: PTH112  (a text)
+            yield f"{_DESCRIPTOR_LINKS}/{held}/{name}" if has_names else target
+        finally:
+            os.close(held)
 
 
 _HIDDEN_REASON: Final = "the sandbox hides it from the agent"
+_SWAPPED_REASON: Final = "it leads elsewhere than when the call was judged; call again if that is right"
 _NOT_WRITABLE_REASON: Final = "it is outside of what the sandbox lets the agent change"
 
 
@@ -108,22 +148,6 @@ def _opened_path(descriptor: int, path: str) -> str:
         return os.readlink(f"{_DESCRIPTOR_LINKS}/{descriptor}")  # noqa: PTH115  (a text)
     except OSError:
         return os.path.realpath(path)
-
-
-@contextmanager
-def _held_name(box: Box, target: str, path: str) -> Generator[str]:
-    """Yields a name for `target` (without links) below its opened folder, so that nothing can take its place."""
-    _check(box.may_write(target), path, _NOT_WRITABLE_REASON)
-    folder, _, name = target.rpartition("/")
-    os.makedirs(folder or "/", exist_ok=True)  # noqa: PTH103  (a text)
-    held = os.open(folder or "/", getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        really = _opened_path(held, folder or "/")
-        _check(box.may_write(f"{really.rstrip('/')}/{name}"), path, _NOT_WRITABLE_REASON)
-        has_names = os.path.isdir(f"{_DESCRIPTOR_LINKS}/{held}")  # noqa: PTH112  (a text)
-        yield f"{_DESCRIPTOR_LINKS}/{held}/{name}" if has_names else target
-    finally:
-        os.close(held)
 
 
 def _check_no_link(place: str, path: str) -> None:

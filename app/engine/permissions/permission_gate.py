@@ -217,6 +217,7 @@ class PermissionGate:
         is_command = program is not None and program.language == "shell"
         if is_command and not knows_shell and self._workspace.shell().own is not None:
             return reading, None
+        self._workspace.judged_paths.note((*reading.effects.reads, *reading.effects.writes))
         judged = self._call_judge.judged(reading)
         if judged.decision.outcome == "run" and not _may_lose_files(judged):
             _record_allowed(self._definitions, self.boxes, reading, judged)

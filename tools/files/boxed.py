@@ -84,7 +84,7 @@ class BoxedFiles(LocalFiles):
         if box is None:
             super().set_executable(path, is_executable)
             return
-        with _held_name(box, os.path.realpath(path), path) as place:
+        with self._held_name(box, os.path.realpath(path), path) as place:
             _check_no_link(place, path)
             super().set_executable(place, is_executable)
 

@@ -38,7 +38,7 @@ from app.values.events import Event
 from widgets.editor.prompt import PromptEditor
 from widgets.screens.requests import ScreenRequest
 from widgets.status.approval import ApprovalBar
-from widgets.terminal.terminal_driver import TerminalDriver
+from widgets.terminal.terminal_driver import AmbiguousAltKey, TerminalDriver
 from widgets.textual_internals import driver_of
 from widgets.themes import variable_defaults
 from widgets.transcript.view import Transcript
@@ -286,7 +286,15 @@ class BayouApp(App[int]):
         """Whether a key that is meant for the editor answers the question above it."""
         if self.approval_bar.asked is None or self.focused is not self.editor:
             return False
-        return self.approval_bar.take(event, is_blank=self.editor.model.is_blank)
+        is_blank = self.editor.model.is_blank
+        if is_blank and isinstance(event, AmbiguousAltKey) and not self._is_page_key(event.key):
+            self._stop_in_doubt()  # it was an Escape and a key right behind it
+            return True
+        return self.approval_bar.take(event, is_blank=is_blank)
+
+    def _is_page_key(self, key: str) -> bool:
+        active = self.screen.active_bindings.get(key)
+        return active is not None and active.node is not self.editor
 
     @on(ApprovalBar.StopRequested)
     def _stop_in_doubt(self) -> None:

@@ -48,6 +48,19 @@ def test_escape_and_a_letter_let_nothing_run_and_more_letters_stop_it(tmp_path: 
         assert not made.exists()
 
 
+@pytest.mark.parametrize(("gap", "key"), [(0.0, "\r"), (0.05, "\r"), (0.05, "y"), (0.0, "1")])
+def test_escape_and_another_key_right_behind_it_stop_the_call(tmp_path: Path, gap: float, key: str) -> None:
+    with terminal(tmp_path, *ASKS) as shown:
+        made = asked(shown, tmp_path)
+        shown.press("\x1b")
+        rest(shown, gap)
+        shown.press(key)
+        shown.until(lambda: "Run this command?" not in shown.screen)
+        shown.press("\x15run touch ashore\r")
+        shown.until("Run this command?")
+        assert not made.exists()
+
+
 @pytest.mark.parametrize("letter", ["a", "w"])
 def test_escape_and_one_letter_alone_stop_it_when_no_second_press_comes(tmp_path: Path, letter: str) -> None:
     with terminal(tmp_path, *ASKS) as shown:

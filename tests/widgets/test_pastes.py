@@ -57,7 +57,7 @@ def test_answers_are_told() -> None:
 def test_keys_wait_no_longer_than_an_escape_does() -> None:
     for key in ("\x1bO", "x", "\x1b[1"):
         assert taken(key) == [key]
-    for key in ("\x1b", "\x1b[", "\x1b]", "\x1b_", "\x1bP", "\x1b_G"):
+    for key in ("\x1b", "\x1b]", "\x1b_", "\x1bP", "\x1b_G"):
         clock = Clock()
         incoming = InputSplitter(clock)
         assert list(incoming.feed(key)) == [] and incoming.give_up() == ""
@@ -67,6 +67,17 @@ def test_keys_wait_no_longer_than_an_escape_does() -> None:
         assert incoming.hold_timeout is None and list(incoming.feed("x")) == ["x"]
     endless = "\x1b]1;" + "y" * 300
     assert taken(endless) == [endless]
+
+
+@pytest.mark.parametrize("rest", ["A", "97;3u", "200~rm -rf x\r\x1b[201~"])
+def test_a_sequence_that_is_cut_behind_its_beginning_is_waited_for(rest: str) -> None:
+    clock = Clock()
+    incoming = InputSplitter(clock)
+    assert list(incoming.feed("\x1b[")) == []
+    clock.now = 0.5
+    assert incoming.give_up() == ""
+    (part,) = incoming.feed(rest)
+    assert part.text == "rm -rf x\r" if isinstance(part, Paste) else part == f"\x1b[{rest}"
 
 
 @pytest.mark.parametrize("answer", ANSWERS[:2] + ANSWERS[4:8])

@@ -9,7 +9,8 @@ from textual import events
 from textual._xterm_parser import XTermParser
 from textual.message import Message
 
-from widgets.terminal.terminal_input import InputReader
+from widgets.terminal.input_splitter import InputSplitter
+from widgets.terminal.terminal_input import InputReader, with_alt_joined
 from widgets.textual_internals import KeyParser
 
 
@@ -167,3 +168,19 @@ def a_sequence(chance: random.Random) -> str:
     if kind < 0.9:
         return f"\x1b[{text}{chr(chance.randint(0x40, 0x7E))}"
     return f"\x1b{chr(chance.randint(0x20, 0x7E))}{text}"
+
+
+@pytest.mark.parametrize("key", ["\r", " ", "a", "y", "1", "M", "\t", "\x01", "[\r", "]\r"])
+@pytest.mark.parametrize("is_cut", [False, True])
+def test_an_escape_is_never_lost_before_a_key(key: str, is_cut: bool) -> None:
+    """Nothing that follows an Escape at once is a plain key: Enter would let a call run."""
+    reader, incoming, parser = InputReader(), InputSplitter(), KeyParser()
+    pieces = ("\x1b", key) if is_cut else (f"\x1b{key}",)
+    events_of = [
+        event
+        for piece in pieces
+        for part in incoming.feed(reader.read(piece.encode()))
+        for event in parser.feed(with_alt_joined(str(part)))
+    ]
+    assert isinstance(events_of[0], events.Key)
+    assert events_of[0].key.startswith("alt+") or events_of[0].key in ("escape", "shift+tab")

@@ -98,7 +98,8 @@ class InputSplitter:
         else:
             is_sure = _CERTAIN_REPLY.match(self._held_text) is not None
             self._fragment = self._held_text if is_sure else ""
-            self._hold_deadline = self._clock() + (_REPLY_TIMEOUT if is_sure else ESCAPE_DELAY)
+            is_sequence = self._held_text.startswith("\x1b[")  # read at once, so hardly Alt and a bracket
+            self._hold_deadline = self._clock() + (_REPLY_TIMEOUT if is_sure or is_sequence else ESCAPE_DELAY)
         return text[: found.start()]
 
     def _hold_end_of_paste(self, inside: str) -> None:

@@ -27,7 +27,7 @@ from widgets.graphics.terminal_images import TerminalImages
 from widgets.terminal.early_terminal import EarlyTerminal
 from widgets.terminal.input_splitter import InputSplitter, TerminalReply
 from widgets.terminal.raw_input import RawInput
-from widgets.terminal.terminal_input import InputReader
+from widgets.terminal.terminal_input import InputReader, with_alt_joined
 from widgets.textual_internals import KeyParser
 
 _CHUNK = 65_536
@@ -203,7 +203,7 @@ class TerminalDriver(LinuxDriver):
                 self._handle_reply(part)
             else:
                 self._tells_chords &= not is_guessed
-                for event in parser.feed(part):
+                for event in parser.feed(with_alt_joined(part)):
                     self._deliver(self._as_key(event))
 
     def _handle_reply(self, answer: TerminalReply) -> None:

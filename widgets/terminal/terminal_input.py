@@ -18,6 +18,8 @@ _META = late(rb"\x1b([\r \x21-\x4e\x51-\x57\x59\x5a`ac-eg-z{-~])")
 r"""Matches an Escape before a key, which means Alt. Excludes the start or end of a sequence ([ ] O
 P X ^ _ \), and Esc b and f, which Textual knows as iTerm's word keys."""
 _META_CTRL = late(rb"\x1b([\x01-\x07\x0b\x0c\x0e-\x1a\x1d])")
+_META_BEGINNING = late(rb"\x1b([\[\]_PX^])(?=[\x00-\x1a])")
+"""Matches what begins a sequence and cannot be one, because of the key behind it."""
 _MODIFIED = late(rb"\x1b\[27;(\d+);(\d+)~")
 """Matches keys in xterm's encoding (modifyOtherKeys), which tmux uses with `extended-keys`."""
 _PRESSED = late(rb"\x1b\[(\d+)(?::\d*)*;(\d+):[12]([A-Zu~])")
@@ -80,9 +82,21 @@ def _in_sgr(data: bytes) -> bytes:
     data = _OLD_MOUSE.sub(lambda found: _report(*(part[0] - 32 for part in found.groups())), data)
     data = _DECIMAL_MOUSE.sub(lambda found: _report(int(found[1]) - 32, int(found[2]), int(found[3])), data)
     data = _PRESSED.sub(b"\x1b[\\1;\\2\\3", data)
-    data = _META.sub(_alt, _BROKEN_MOUSE.sub(b"", data))
-    data = _META_CTRL.sub(lambda found: b"\x1b[%d;7u" % ord(found[1].translate(_LETTERS)), data)
+    data = _with_alt(_BROKEN_MOUSE.sub(b"", data))
     return _MODIFIED.sub(lambda found: b"\x1b[%b;%bu" % (found[2], found[1]), data)
+
+
+def with_alt_joined(text: str) -> str:
+    """Converts Alt with a key at the beginning of the text, whose Escape was read alone: Textual would drop the Escape
+    before an Enter."""
+    if not text.startswith("\x1b") or len(text) < 2 or not text[1].isascii():
+        return text
+    return _with_alt(text[:3].encode("utf-8", "replace")).decode() + text[3:]
+
+
+def _with_alt(data: bytes) -> bytes:
+    data = _META_BEGINNING.sub(_alt, _META.sub(_alt, data))
+    return _META_CTRL.sub(lambda found: b"\x1b[%d;7u" % ord(found[1].translate(_LETTERS)), data)
 
 
 def _alt(found: re.Match[bytes]) -> bytes:

@@ -21,7 +21,6 @@ from app.tui.slash import name_and_argument
 FEATURE_NAMES = (
     "blocks",
     "context",
-    "diff",
     "extensions",
     "goal",
     "jobs",
@@ -32,6 +31,7 @@ FEATURE_NAMES = (
     "models",
     "pending",
     "permissions",
+    "review",
     "rules",
     "screen",
     "sessions",
@@ -52,7 +52,7 @@ Row = TypeVar("Row")
 
 COMMAND_ORDER = """
 model scoped-models thinking tree resume fork new clone name session context usage compact uncompact
-undo redo rules init review btw handoff plan goal todos pending diff map jobs mcp kernel kill pin copy
+undo redo rules init review btw handoff plan goal todos pending review-changes diff map jobs mcp kernel kill pin copy
 export import extensions settings permissions add-dir secrets unmask sandbox theme trust login logout reload
 hotkeys keys help quit
 """
@@ -60,7 +60,7 @@ KEY_ORDER = """
 app.interrupt app.clear app.exit app.suspend app.palette app.model.select app.model.cycleForward
 app.model.cycleBackward app.session.tree app.session.resume app.session.fork app.session.new
 app.context.show app.compaction.preview app.compaction.undo app.files.undo app.files.redo
-app.diff.show app.thinking.cycle app.thinking.toggle app.tools.expand app.tools.background
+app.review.show app.thinking.cycle app.thinking.toggle app.tools.expand app.tools.background
 app.message.dequeue app.queue.focus app.plan.toggle app.todos.fold app.side.toggle app.message.copy
 app.transcript.focus tui.altScreen.search app.retry app.approval.once app.approval.deny
 app.approval.always app.approval.whole app.approval.enter app.permissions.cycle

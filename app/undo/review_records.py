@@ -86,7 +86,9 @@ def remarks_text(remarks: Sequence[Remark]) -> str:
     ordered = sorted(remarks, key=lambda one: (one.path, one.first, one.last))
     count = len(ordered)
     head = (
-        "I reviewed your changes and have a remark:" if count == 1 else "I reviewed your changes. My remarks:"
+        "I reviewed your changes and have a comment:"
+        if count == 1
+        else "I reviewed your changes. My comments:"
     )
     return "\n\n".join((head, *map(_remark_text, ordered)))
 

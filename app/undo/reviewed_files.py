@@ -332,7 +332,7 @@ class ReviewedChanges:
 
     def _listed(self, difference: FileDifference, origin: str) -> ListedFile:
         if origin:
-            difference = msgspec.structs.replace(difference, deed="moved")
+            difference = msgspec.structs.replace(difference, deed="moved", added=0)
         return ListedFile(difference=difference, origin=origin, folded=_folded(difference.path))
 
     def _moves(self) -> dict[str, str]:

@@ -76,7 +76,7 @@ async def test_a_run_that_is_stopped_tells_what_it_had_changed(home: Path) -> No
 
 
 def test_unbound_keys_are_not_named() -> None:
-    line = ChangesLine(lambda action, usual: "" if action == "app.diff.show" else "f4")
+    line = ChangesLine(lambda action, usual: "" if action == "app.review.show" else "f4")
     entry = CustomEntry(
         parent_id=None,
         custom_type=FILES_ENTRY_TYPE,

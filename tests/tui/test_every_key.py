@@ -216,7 +216,7 @@ PAGE = (
     Step("app.tools.expand", lambda app: bool(app.transcript.column.expansion.tools)),
     Step("app.tools.background", tells("No tool is running.")),
     Step("app.files.undo", tells("Nothing to undo on this branch")),
-    Step("app.diff.show", opens("Changed by the last prompt")),
+    Step("app.review.show", opens("Changed by the last prompt")),
     Step("app.plan.toggle", tells("Plan mode: nothing changes until you accept a plan.")),
     Step("app.queue.focus", tells("No messages are queued.")),
     Step("app.transcript.focus", lambda app: app.transcript.has_focus),

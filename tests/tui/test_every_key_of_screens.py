@@ -7,12 +7,12 @@ import pytest
 from textual.pilot import Pilot
 
 from app.tui.features.context.screen import ContextScreen, ContextView
-from app.tui.features.diff.screen import DiffFile, DiffScreen, DiffView
 from app.tui.features.jobs.page import JobsScreen
 from app.tui.features.mcp.form_screen import ChoicesScreen, FilledField, FormScreen
 from app.tui.features.mcp.page import ServersScreen
 from app.tui.features.models.screen import LevelScreen, ModelScreen, ScopeScreen
 from app.tui.features.pending.page import PendingScreen
+from app.tui.features.review.screen import FileRow, ReviewScreen, ReviewView
 from app.tui.features.sessions.screen import SessionRow, SessionsScreen
 from app.tui.features.settings.screen import SettingsScreen
 from app.tui.features.tree.screen import TreeScreen
@@ -28,6 +28,7 @@ from widgets.screens.picker import PickerScreen
 from widgets.screens.preview import Preview, preview_of
 from widgets.screens.text_pages import PageScreen
 from widgets.status.queue import QueuedRow, QueueView
+from widgets.transcript.blocks import NoteBlock
 
 ROWS = [ListRow(id=str(n), title=f"row {n}") for n in range(60)]
 
@@ -45,7 +46,7 @@ class Screens(Host):
     def on_tree_screen_action_requested(self, event: TreeScreen.ActionRequested) -> None:
         self.noted.append(event.action)
 
-    def on_diff_screen_action_requested(self, event: DiffScreen.ActionRequested) -> None:
+    def on_review_screen_action_requested(self, event: ReviewScreen.ActionRequested) -> None:
         self.noted.append(event.action)
 
     def on_settings_screen_changed(self, event: SettingsScreen.Changed) -> None:
@@ -363,37 +364,51 @@ async def test_the_trees() -> None:
             await until(pilot, lambda screen=screen: "09:41" in screen.query_one(RowList).shown[0].row.right)
 
 
-DIFF_ASKS = {
-    "app.diff.scope": "scope",
-    "app.diff.scopeBack": "scope-back",
-    "app.diff.older": "older",
-    "app.diff.newer": "newer",
-    "app.diff.edit": "edit",
-    "app.diff.copy": "copy",
-    "app.diff.copyAll": "copy-all",
+REVIEW_ASKS = {
+    "app.review.keep": "keep",
+    "app.review.takeBack": "take-back",
+    "app.review.undo": "undo",
+    "app.review.comment": "comment",
+    "app.review.send": "send",
+    "app.review.unfold": "unfold",
+    "app.review.spacing": "spacing",
+    "app.review.scope": "scope",
+    "app.review.scopeBack": "scope-back",
+    "app.review.older": "older",
+    "app.review.newer": "newer",
+    "app.review.edit": "edit",
+    "app.review.copy": "copy",
+    "app.review.copyAll": "copy-all",
 }
 
 
-async def test_what_changed_in_files() -> None:
-    place = "what changed in files"
-    files = tuple(DiffFile(path=f"f{number}", deed="changed") for number in range(3))
+async def test_reviewing_changes() -> None:
+    place = "reviewing changes"
+    files = tuple(FileRow(path=f"f{number}", deed="changed") for number in range(3))
     app = Screens()
     async with app.run_test(size=(100, 30)) as pilot:
 
-        async def begin() -> DiffScreen:
-            screen = DiffScreen(DiffView(title="Changed", files=files))
+        async def begin() -> ReviewScreen:
+            screen = ReviewScreen(ReviewView(title="Changed", files=files))
             await app.shows(screen)
             await pilot.pause()
             screen.files.move_to(1)
             await until(pilot, lambda: app.noted[-1:] == ["file"] and screen.path == "f1")
             return screen
 
-        for action, after in (("app.diff.next", "f2"), ("app.diff.previous", "f0")):
+        for action, after in (("app.review.nextFile", "f2"), ("app.review.previousFile", "f0")):
             for key in keys(place, action):
                 screen = await begin()
                 await pilot.press(key)
                 await until(pilot, lambda screen=screen, after=after: screen.path == after)
-        for action, asked in DIFF_ASKS.items():
+        blocks = [NoteBlock(id=str(number), text="hunk") for number in range(3)]
+        for action, after in (("app.review.next", "2"), ("app.review.previous", "0")):
+            for key in keys(place, action):
+                screen = await begin()
+                screen.show_file("f1", blocks, "1")
+                await pilot.press(key)
+                await until(pilot, lambda screen=screen, after=after: screen.hunk == after)
+        for action, asked in REVIEW_ASKS.items():
             for key in keys(place, action):
                 await begin()
                 assert asked not in app.noted

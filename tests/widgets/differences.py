@@ -1,48 +1,83 @@
-"""What changed in files, as scenes of the gallery."""
+"""The review desk, as scenes of the gallery."""
 
-from app.tui.features.diff.screen import DiffFile, DiffScreen, DiffView
-from tools.results import Card, DiffBlock
-from widgets.transcript.blocks import CardBlock
+from app.tui.features.review.screen import FileRow, ReviewScreen, ReviewView
+from tools.results import Card, DiffBlock, TextBlock
+from widgets.transcript.blocks import CustomBlock, CustomKind, NoteKind
 
-PATCH = """\
-diff --git a/src/parser.py b/src/parser.py
---- a/src/parser.py
-+++ b/src/parser.py
-@@ -11,5 +11,7 @@ def parse(text: str) -> Tree:
+WORDS = """\
+@@ -11,4 +11,4 @@ def parse(text: str) -> Tree:
  def words(line: str) -> list[str]:
      \"\"\"The words of a line.\"\"\"
 -    return line.split(" ")
 +    return [word for word in line.split() if word]
+ # trees
+"""
+DEPTH = """\
+@@ -40,4 +40,6 @@
+ # trees
 -def depth(tree: Tree) -> int:
 -    return 0
 +def depth(tree: Tree, limit: int = 100) -> int:
 +    \"\"\"How deep it is, as far as anybody looks.\"\"\"
 +    inner = max((depth(child, limit - 1) for child in tree.children), default=0)
 +    return min(limit, 1 + inner)
+ # trees
+"""
+LAST = """\
+@@ -71,3 +73,2 @@
+ # trees
+-print(depth(parse("a b")))
+ # trees
 """
 
 
-def differences() -> DiffScreen:
+def differences() -> ReviewScreen:
     files = (
-        DiffFile(
-            path="README.md", deed="changed", added="+2", removed="−1", by="edit", why="you changed it since"
+        FileRow(path="README.md", deed="changed", added="+2", removed="−1", by="edit", progress="✓"),
+        FileRow(
+            path="src/parser.py", deed="changed", added="+5", removed="−4", by="2 × edit", progress="2/3"
         ),
-        DiffFile(path="src/parser.py", deed="changed", added="+5", removed="−3", by="write, 2 × edit"),
-        DiffFile(path="src/old_parser.py", deed="removed", removed="−96", by="bash"),
-        DiffFile(path="tests/test_parser.py", deed="new", added="+14", by="write"),
-        DiffFile(path="build/", deed="not held", why="what is in it is not held"),
+        FileRow(path="src/trees.py", deed="moved", added="+1", by="bash", why="from src/old_trees.py"),
+        FileRow(path="tests/test_parser.py", deed="new", added="+14", by="write"),
+        FileRow(path="uv.lock", deed="changed", added="+41", removed="−40", why="lock file", by="bash"),
+        FileRow(path="build/", deed="not held", why="what is in it is not held"),
     )
-    screen = DiffScreen(
-        DiffView(title="Changed by “rename the parser”", files=files, note="prompt 2 of 3 · +21 −100")
+    screen = ReviewScreen(
+        ReviewView(title="Changed by “rename the parser”", files=files, note="prompt 2 of 3 · +63 −45")
     )
     screen.files.move_to(1)
-    part = DiffBlock(path="src/parser.py", diff=PATCH, added=5, removed=3)
-    card = Card(title="src/parser.py", summary="changed · write, 2 × edit", blocks=(part,))
-    screen.call_after_refresh(screen.show_file, "src/parser.py", CardBlock(id="src/parser.py", card=card))
+    path = "src/parser.py"
+    comment = TextBlock(text="❯ Say in the docstring what an empty tree is.")
+    blocks = (
+        CustomBlock(
+            id="1",
+            kind=CustomKind.HUNK,
+            card=Card(title="line 13", blocks=(DiffBlock(path=path, diff=WORDS, added=1, removed=1),)),
+            label="kept",
+            tone=NoteKind.SUCCESS,
+        ),
+        CustomBlock(
+            id="2",
+            kind=CustomKind.HUNK,
+            card=Card(
+                title="lines 41–44",
+                blocks=(DiffBlock(path=path, diff=DEPTH, added=4, removed=2), comment),
+            ),
+            label="comment",
+        ),
+        CustomBlock(
+            id="3",
+            kind=CustomKind.HUNK,
+            card=Card(title="line 74", blocks=(DiffBlock(path=path, diff=LAST, removed=1),)),
+            label="you changed these lines since",
+            tone=NoteKind.ERROR,
+        ),
+    )
+    screen.call_after_refresh(screen.show_file, path, blocks, "2")
     return screen
 
 
-def no_differences() -> DiffScreen:
-    return DiffScreen(
-        DiffView(title="Changed since the last commit", files=(), empty="~/notes is in no git repository.")
+def no_differences() -> ReviewScreen:
+    return ReviewScreen(
+        ReviewView(title="Changed since the last commit", files=(), empty="~/notes is in no git repository.")
     )

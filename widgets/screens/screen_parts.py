@@ -63,6 +63,23 @@ class KeyHints(Widget):
         own = textual_inside.keymap_of(self.app) if self.is_attached else {}
         return [shown for hint in self.hints if (shown := _with_own_keys(hint, own)) is not None]
 
+    def key_at(self, x: int) -> str | None:
+        """Returns the key of the hint at a column; of several keys, the one there or the first."""
+        at = 2
+        for number, hint in enumerate(self.fitting(self.size.width)):
+            at += 3 if number else 0
+            keys = hint.key.split("/")
+            for place, key in enumerate(keys):
+                end = at + cells(key_name(key)) + (1 if place < len(keys) - 1 else 0)
+                if at <= x < end:
+                    return key
+                at = end
+            end = at + 1 + cells(hint.label)
+            if at <= x < end:
+                return keys[0]
+            at = end
+        return None
+
     def render_line(self, y: int) -> Strip:
         key = self.get_component_rich_style("key-hints--key")
         label = self.get_component_rich_style("key-hints--label")

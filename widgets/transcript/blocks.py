@@ -53,6 +53,7 @@ class CustomKind(StrEnum):
     COMPACTION = "compaction"
     BRANCH_SUMMARY = "branch summary"
     EXTENSION = "extension"
+    HUNK = "hunk"
 
 
 class _Value(msgspec.Struct, frozen=True, kw_only=True):

@@ -45,7 +45,7 @@ class ChangesLine:
             parts.append(f"not undoable: {first}" + (f" and {len(others)} more" if others else ""))
         keys = format_hints(
             [
-                (self._key_label("app.diff.show", "alt+g"), "shows"),
+                (self._key_label("app.review.show", "alt+g"), "shows"),
                 (self._key_label("app.files.undo", "alt+z"), "takes back"),
             ]
         )

@@ -117,6 +117,10 @@ class Person:
         await self._pilot.press(*keys)
         await self._pilot.pause()
 
+    async def click(self, x: int, y: int) -> None:
+        await self._pilot.click(offset=(x, y))
+        await self._pilot.pause()
+
     async def sees_soon(self, *texts: str) -> None:
         await self.until(lambda: all(text in self.sees for text in texts))
 

@@ -72,6 +72,7 @@ CUSTOM_GLYPHS = {
     CustomKind.COMPACTION: "⊟",
     CustomKind.BRANCH_SUMMARY: "├",
     CustomKind.EXTENSION: "▪",
+    CustomKind.HUNK: "±",
 }
 NOTE_GLYPHS = {NoteKind.INFO: "i", NoteKind.SUCCESS: "✓", NoteKind.WARNING: "▲", NoteKind.ERROR: "✗"}
 

@@ -1,7 +1,6 @@
 """The key bindings of all screens that open over the page, grouped by screen."""
 
 from app.tui.features.context.screen import ContextScreen
-from app.tui.features.diff.screen import FileDiff
 from app.tui.features.extensions.trust_screen import TrustScreen
 from app.tui.features.goal.page import GoalScreen
 from app.tui.features.jobs.page import JobsScreen
@@ -10,6 +9,7 @@ from app.tui.features.mcp.form_screen import ChoicesScreen, FormScreen
 from app.tui.features.mcp.page import ServersScreen
 from app.tui.features.models.screen import LevelScreen, ModelScreen, ScopeScreen
 from app.tui.features.pending.page import PendingScreen
+from app.tui.features.review.screen import HunksView
 from app.tui.features.sessions.screen import SessionsScreen
 from app.tui.features.settings.own_shell import OwnShellScreen
 from app.tui.features.settings.screen import SettingsScreen
@@ -37,7 +37,7 @@ SCREENS: tuple[KeyPlace, ...] = (
     key_place("themes", ThemeScreen.BINDINGS),
     key_place("the context window", ContextScreen.BINDINGS),
     key_place("usage", UsageScreen.BINDINGS),
-    key_place("what changed in files", FileDiff.BINDINGS, SearchedScreen.BINDINGS),
+    key_place("reviewing changes", HunksView.BINDINGS, SearchedScreen.BINDINGS),
     key_place("jobs", JobsScreen.BINDINGS),
     key_place("the goal", GoalScreen.BINDINGS),
     key_place("staged changes", PendingScreen.BINDINGS),

@@ -98,7 +98,7 @@ class ScreenFeature(Feature[ScreenPage]):
         ),
         SlashCommand(
             name="reload",
-            help="read files again: context, skills, extensions, keys, themes",
+            help="read again: context, skills, extensions, keys, themes",
             run=lambda page, _: page.reload(),
         ),
         SlashCommand(name="quit", help="leave bayou", run=_quit),

@@ -1,4 +1,4 @@
-"""`/diff` at the keyboard: files above, what is different below; other prompts, git, the editor, a patch."""
+"""The review desk at the keyboard: files above, hunks below; decisions, comments, other prompts, git, a patch."""
 
 import os
 import shutil
@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from app.providers.scripted import ScriptedAnswer, say
-from app.tui.features.diff.page import DiffPage
+from app.tui.features.review.page import ReviewPage
 from app.undo.content_store import UndoConfig
-from app.values.content import ToolCall
+from app.values.content import ToolCall, text_of
+from app.values.messages import UserMessage
 from app.values.user_errors import UserError
 from tests.engine.scripted_session import ScriptedSession
 from tests.tui.pages.person import Person, at_the_keyboard
@@ -37,8 +38,8 @@ class Project:
         self.harness.script.responses += [ScriptedAnswer(blocks=blocks), say("done")]
         await self.harness.prompt(text)
 
-    def page(self, person: Person) -> DiffPage:
-        return DiffPage(self.harness.session, person.ask, person.copy, edit=self._edit)
+    def page(self, person: Person) -> ReviewPage:
+        return ReviewPage(self.harness.session, person.ask, person.say, person.copy, edit=self._edit)
 
     def _edit(self, path: Path, line: int) -> str:
         self.edited.append((path.name, line))
@@ -79,7 +80,7 @@ async def test_files_above_and_the_difference_of_one_below(project: Project, siz
 
 
 async def test_paging_goes_on_into_the_next_file(project: Project) -> None:
-    async with at_the_keyboard(size=(80, 24)) as person, person.asked(project.page(person).open()):
+    async with at_the_keyboard(size=(80, 24)) as person, person.asked(project.page(person).open("session")):
         await person.sees_soon("Changed by this session", "+103", "line 1")
         for _ in range(12):
             await person.press("pagedown")
@@ -98,7 +99,7 @@ async def test_other_prompts_the_session_and_git(project: Project) -> None:
     git(project.folder, "add", "a.txt", "b.py")
     git(project.folder, "commit", "-qm", "one")
     (project.folder / "b.py").write_text("def b():\n    return 3\n")
-    async with at_the_keyboard(size=(100, 30)) as person, person.asked(project.page(person).open()):
+    async with at_the_keyboard(size=(100, 30)) as person, person.asked(project.page(person).open("session")):
         await person.sees_soon("Changed by this session", "you changed it since")
         await person.press("n", "tab")
         await person.sees_soon("Changed by “change both”")
@@ -122,7 +123,7 @@ async def test_where_there_is_nothing_it_says_why(tmp_path: Path) -> None:
     project = Project(tmp_path)
     await project.prompt("look", ("bash", {"command": "ls"}))
     async with at_the_keyboard(size=(240, 30)) as person:
-        async with person.asked(project.page(person).open()):
+        async with person.asked(project.page(person).open("session")):
             await person.sees_soon("This session changed no files.")
             await person.press("n", "e", "y", "Y", "less_than_sign", "tab")
             await person.sees_soon("is in no git repository")
@@ -200,3 +201,125 @@ async def test_what_has_no_lines_says_why(project: Project) -> None:
 
 def _apply(folder: Path, patch: str) -> None:
     subprocess.run(["patch", "-p1", "-s"], cwd=folder, input=patch.encode(), check=True)
+
+
+SOURCE = "".join(f"def f{number}(x):\n    return x + {number}\n\n\n" for number in range(30))
+CHANGED = (
+    SOURCE.replace("x + 3\n", "x * 3\n").replace("return x + 14", "return x  +  14").replace("+ 22\n", "")
+)
+
+
+async def reviewed(tmp_path: Path) -> Project:
+    project = Project(tmp_path)
+    await project.prompt(
+        "make", write("app.py", SOURCE), write("uv.lock", "a\n"), write("notes.md", "hello\n")
+    )
+    await project.prompt(
+        "change",
+        write("app.py", CHANGED),
+        write("uv.lock", "b\n"),
+        ("bash", {"command": "mv notes.md readme.md"}),
+    )
+    return project
+
+
+async def test_each_hunk_takes_one_key_and_half_of_it_can_wait(tmp_path: Path) -> None:
+    project = await reviewed(tmp_path)
+    place = project.folder / "app.py"
+    async with at_the_keyboard(size=(100, 30)) as person:
+        async with person.asked(project.page(person).open("prompt")):
+            await person.sees_soon("Changed by “change”", "› app.py", "from notes.md", "lock file")
+            await person.press("space", "x")  # as fast as one types: each key is for the next hunk
+            await person.sees_soon("2/3", "hunk 3 of 3")
+            await person.press("escape")
+        assert place.read_text() == CHANGED.replace("return x  +  14", "return x + 14")
+        assert not person.heard
+        async with person.asked(project.page(person).open("prompt")):
+            await person.sees_soon("2/3", "hunk 3 of 3")
+            await person.press("x")
+            await person.sees_soon("› readme.md", "moved from notes.md")
+            await person.press("x")
+            await person.sees_soon("› uv.lock", "Folded: lock file")
+            await person.press("o")
+            await person.sees_soon("line 1")
+            await person.press("o", "space")
+            await person.sees_soon("all is decided")
+            assert (project.folder / "notes.md").read_text() == "hello\n"
+            assert not (project.folder / "readme.md").exists()
+            await person.press("u")
+            await person.sees_soon("undone", "› uv.lock")
+            await person.press("K", "u")
+            await person.sees_soon("undone", "› readme.md")
+            await person.press("escape")
+    assert (project.folder / "readme.md").exists() and not (project.folder / "notes.md").exists()
+    assert place.read_text() == SOURCE.replace("x + 3\n", "x * 3\n")
+    told = [str(getattr(message, "content", "")) for message in project.harness.session.messages]
+    assert any("took back parts of your changes: app.py line 58" in text for text in told)
+
+
+async def test_comments_are_sent_as_one_message(tmp_path: Path) -> None:
+    project = await reviewed(tmp_path)
+    async with at_the_keyboard(size=(100, 30)) as person:
+        async with person.asked(project.page(person).open("prompt")):
+            await person.sees_soon("› app.py")
+            await person.press("c")
+            await person.sees_soon("Comment on app.py:14")
+            await person.press(*"why?", "enter")
+            await person.sees_soon("hunk 2 of 3")
+            await person.press("j", "c")
+            await person.sees_soon("Comment on app.py:90")
+            await person.press(*"no", "enter")
+            await person.sees_soon("hunk 2 of 3")
+            await person.press("k")
+            await person.sees_soon("❯ why?", "comment")
+            await person.press("escape")
+            await person.sees_soon("2 comments on the changes", "1 Send now", "3 Drop")
+            await person.press("2")
+        assert "2 comments kept" in person.heard[0]
+        project.harness.script.responses.append(say("I see"))
+        async with person.asked(project.page(person).open("prompt")):
+            await person.sees_soon("hunk 2 of 3")
+            await person.press("s")
+        await project.harness.session.wait_until_idle()
+    message = project.harness.session.messages[-2]
+    assert isinstance(message, UserMessage)
+    sent = text_of(message.content)
+    assert (
+        sent.index("app.py:14\n```diff\n@@ ")
+        < sent.index("why?")
+        < sent.index("app.py:90")
+        < sent.index("no")
+    )
+    assert not project.harness.session.review.decisions.remarks
+
+
+async def test_what_a_person_changed_since_is_shown_and_stays(tmp_path: Path) -> None:
+    project = await reviewed(tmp_path)
+    place = project.folder / "app.py"
+    place.write_text(CHANGED.replace("x * 3\n", "x * 4\n"))
+    async with at_the_keyboard(size=(100, 30)) as person, person.asked(project.page(person).open("prompt")):
+        await person.sees_soon("you changed these lines since")
+        await person.press("x")
+        await person.sees_soon("stays as it is")
+        await person.press("w")
+        await person.sees_soon("changes of blanks are hidden", "of 2")
+        await person.press("j", "x")
+        await person.sees_soon("1/3")
+        await person.press("escape")
+    assert place.read_text() == CHANGED.replace("x * 3\n", "x * 4\n").replace(
+        "return x \n", "return x + 22\n\n"
+    )
+
+
+async def test_the_mouse_points_and_presses_hints(tmp_path: Path) -> None:
+    project = await reviewed(tmp_path)
+    async with at_the_keyboard(size=(100, 40)) as person, person.asked(project.page(person).open("prompt")):
+        await person.sees_soon("hunk 1 of 3", "line 58")
+        rows = person.sees.split("\n")
+        await person.click(6, next(at for at, row in enumerate(rows) if "line 58" in row) + 3)
+        await person.sees_soon("hunk 2 of 3")
+        hints = rows[-1] if "take back" in rows[-1] else rows[-2]
+        await person.click(hints.index("take back"), rows.index(hints))
+        await person.sees_soon("taken back", "1/3")
+        await person.press("escape")
+    assert (project.folder / "app.py").read_text() == CHANGED.replace("return x  +  14", "return x + 14")

@@ -121,8 +121,7 @@ class Workspace:
         """Called, from any thread, while the repository map is being built."""
         self.exchanged: Callable[[], None] = lambda: None
         """Called when the tools switch to other file and process operations."""
-        self.artifacts = artifacts or Artifacts()
-        self.nested = NestedPathFinder()
+        self.artifacts, self.nested = artifacts or Artifacts(), NestedPathFinder()
         self.guard = AutorunGuard(self.nested, self.private_folder, lambda: self.artifacts.set_aside)
         self.read_cache, self.line_indexes = ReadCache(), LineIndexes()
         self.syntax, self.mutations = SyntaxChecks(), MutationQueue(self.files)

@@ -64,7 +64,7 @@ from tools.files.paths import AddedFolders
 from tools.files.replacing import remove_stale_temporaries
 
 if TYPE_CHECKING:
-    from app.undo.reviewed_files import FileNow, ReviewedFile
+    from app.undo.review.reviewed_files import FileNow, ReviewedFile
 
 
 class NothingToRestore(UserError):
@@ -119,7 +119,7 @@ class SessionRestores:
 
     def present(self, file: "ReviewedFile") -> "FileNow | str":
         """Returns a reviewed file as it is now, or why none of its hunks can be taken back."""
-        from app.undo.reviewed_files import FileNow  # noqa: PLC0415  (with the first review)
+        from app.undo.review.reviewed_files import FileNow  # noqa: PLC0415  (with the first review)
 
         try:
             return file.lacks or FileNow(file, self._recorder.root, self._recorder.contents.max_bytes)
@@ -128,7 +128,7 @@ class SessionRestores:
 
     def hunks(self, file: "ReviewedFile", keys: frozenset[str]) -> RestorePlan:
         """Plans to take back hunks of a file, or to put back those that were taken back. Raises `UserError`."""
-        from app.undo.reviewed_files import FileNow  # noqa: PLC0415  (with the first review)
+        from app.undo.review.reviewed_files import FileNow  # noqa: PLC0415  (with the first review)
 
         now = FileNow(file, self._recorder.root, self._recorder.contents.max_bytes)
         goal = now.goal(keys)

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from app.undo.change_lists import DifferenceBuilder
-from app.undo.hunks import hunks_of, without
-from app.undo.reviewed_files import FileNow, HunkChangedSince, ReviewedChanges, ReviewedFile
+from app.undo.review.hunks import hunks_of, without
+from app.undo.review.reviewed_files import FileNow, HunkChangedSince, ReviewedChanges, ReviewedFile
 from app.values.user_errors import UserError
 from tests.undo.undo_session import LIMIT, UndoSession
 

@@ -10,7 +10,7 @@ from app.engine.core.conversation import Conversation
 from app.engine.core.event_bus import EventBus
 from app.engine.files.file_restorer import FileRestorer, RestoreResult
 from app.engine.files.session_files import DiffSource, SessionFiles
-from app.undo.review_records import (
+from app.undo.review.review_records import (
     REVIEW_ENTRY_TYPE,
     Decisions,
     Remark,
@@ -19,7 +19,7 @@ from app.undo.review_records import (
     decisions_on,
     remarks_text,
 )
-from app.undo.reviewed_files import FileNow, ReviewedChanges, ReviewedFile, ReviewedHunk
+from app.undo.review.reviewed_files import FileNow, ReviewedChanges, ReviewedFile, ReviewedHunk
 from app.values.events import EntryAppended
 from app.values.user_errors import UserError
 

@@ -9,8 +9,8 @@ from app.engine.commands import response_data
 from app.engine.commands.session_command import require_entry, session_command, without_none
 from app.engine.files.session_files import DiffSource, EntryDiff, GitDiff, PromptDiff, SessionDiff
 from app.engine.session import Session
-from app.undo.review_records import Decisions
-from app.undo.reviewed_files import FileNow, ReviewedChanges, ReviewedHunk
+from app.undo.review.review_records import Decisions
+from app.undo.review.reviewed_files import FileNow, ReviewedChanges, ReviewedHunk
 from app.values.user_errors import UserError
 
 

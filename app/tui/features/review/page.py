@@ -13,8 +13,14 @@ from app.tui.features.review.screen import FileRow, ReviewAction, ReviewScreen, 
 from app.tui.features.shared_dialogs import select
 from app.tui.page_protocols import AskPerson, Copy, OpenInEditor, ShowMessage
 from app.undo.change_lists import FileDifference
-from app.undo.review_records import Decisions, Remark
-from app.undo.reviewed_files import FileNow, ListedFile, ReviewedChanges, ReviewedHunk, folded_by_content
+from app.undo.review.review_records import Decisions, Remark
+from app.undo.review.reviewed_files import (
+    FileNow,
+    ListedFile,
+    ReviewedChanges,
+    ReviewedHunk,
+    folded_by_content,
+)
 from app.values.user_errors import UserError
 from tools.amounts import changed_lines
 from tools.files.presence import exists

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from app.undo.change_lists import FileDifference
-from app.undo.review_records import Remark
-from app.undo.reviewed_files import ReviewedFile, ReviewedHunk
+from app.undo.review.review_records import Remark
+from app.undo.review.reviewed_files import ReviewedFile, ReviewedHunk
 from tools.amounts import changed_lines
 from tools.results import Card, DiffBlock, TextBlock
 from tools.text import escape_controls, one_line

@@ -12,8 +12,8 @@ from app.undo.change_lists import Differences, FileDifference, FileSides
 from app.undo.change_records import FileImage, RestoredHunk, decode_text, display_path, is_same
 from app.undo.content_store import hash_of
 from app.undo.disk_files import FileOnDisk, place_of, read_disk_state
-from app.undo.hunks import MovedText, TextHunk, hunks_of, key_of, without
 from app.undo.patches import MAX_BYTES, PatchSide, patch_of
+from app.undo.review.hunks import MovedText, TextHunk, hunks_of, key_of, without
 from app.values.user_errors import UserError
 from tools.repomap.index.kinds import kind_of
 

@@ -23,6 +23,7 @@ FEATURE_NAMES = (
     "context",
     "extensions",
     "goal",
+    "helpers",
     "jobs",
     "kernel",
     "keys",
@@ -52,9 +53,9 @@ Row = TypeVar("Row")
 
 COMMAND_ORDER = """
 model scoped-models thinking tree resume fork new clone name session context usage compact uncompact
-undo redo rules init review btw handoff plan goal todos pending review-changes diff map jobs mcp kernel kill pin copy
-export import extensions settings permissions add-dir secrets unmask sandbox theme trust login logout reload
-hotkeys keys help quit
+undo redo rules init review btw handoff plan goal todos pending review-changes diff map tasks jobs mcp kernel
+kill pin copy export import extensions settings permissions add-dir secrets unmask sandbox theme trust
+login logout reload hotkeys keys help quit
 """
 KEY_ORDER = """
 app.interrupt app.clear app.exit app.suspend app.palette app.model.select app.model.cycleForward

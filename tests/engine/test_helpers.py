@@ -11,16 +11,20 @@ import pytest
 from app.assembly.assembled_session import AssembledSession
 from app.engine.core.user_questions import ApprovalReply
 from app.engine.files.file_restorer import UndoLastPrompts
+from app.engine.helpers.helper_commands import list_helpers
 from app.engine.tree.session_paths import SessionPaths
 from app.providers.model_stream import Context
 from app.providers.scripted import ScriptedAnswer, call, say
+from app.sessions.index.usage import sum_parts
+from app.sessions.session_library import usage_in
 from app.sessions.session_log import SessionLog
 from app.sessions.stats import SessionCounts
 from app.values.content import text_of
 from app.values.entries import Entry, UsageEntry
-from app.values.events import Event, QuestionAsked
-from app.values.messages import CustomMessage, ToolResultMessage
+from app.values.events import Event, HelperChanged, QuestionAsked
+from app.values.messages import CustomMessage, ToolResultMessage, UserMessage
 from app.values.usage import Usage
+from app.values.user_errors import UserError
 from tests.compaction.project_session import ProjectSession
 
 Answer = Callable[[Context], ScriptedAnswer]
@@ -338,3 +342,92 @@ async def test_a_helper_leaves_nothing_behind_in_the_settings(tmp_path: Path) ->
         scene.script.responses[:] = [call("task", prompt="one more"), say("x"), say("Noted.")]
         await scene.prompt("again")
         assert len(assembled.effective_settings._followers) == count
+
+
+async def test_a_helper_is_told_something_while_it_works_and_after_its_end(tmp_path: Path) -> None:
+    gate = asyncio.Event()
+    asked: list[Context] = []
+
+    def helper(context: Context) -> ScriptedAnswer:
+        asked.append(context)
+        said = [text_of(one.content) for one in context.messages if isinstance(one, UserMessage)]
+        if said[-1] == "look":
+            return call("ls") + say("…", gate=gate)
+        return say(f"You said: {said[-1]}")
+
+    async with helped(tmp_path, [{"prompt": "look"}], helper) as scene:
+        helpers = scene.session.helpers
+        await scene.session.prompt("go")
+        await until(lambda: bool(asked))
+        await helpers.tell("h1", "only in docs")
+        gate.set()
+        await scene.session.wait_until_idle()
+        assert results(scene)[0].startswith("You said: only in docs")
+        await helpers.tell("h1", "and in tests")
+        [job] = scene.session.jobs.running()
+        await scene.session.jobs.wait_for_all()
+        await scene.session.wait_until_idle()
+        assert scene.session.jobs.get(job.id).state == "delivered"
+        told = [one for one in scene.session.messages if isinstance(one, CustomMessage)]
+        assert "You said: and in tests" in text_of(told[0].content)
+        assert len(helper_logs(scene)) == 1, "it went on in its own session"
+        with pytest.raises(UserError, match="no helper h9"):
+            await helpers.tell("h9", "x")
+
+
+async def test_one_helper_is_stopped_and_the_agent_gets_what_it_has(tmp_path: Path) -> None:
+    never = asyncio.Event()
+    waits: list[Context] = []
+
+    def helper(context: Context) -> ScriptedAnswer:
+        if turns_of(context) == 0:
+            return say("I look.") + call("ls")
+        waits.append(context)
+        return say("…", gate=never)
+
+    tasks = [{"prompt": "one"}, {"prompt": "two"}]
+    async with helped(tmp_path, tasks, helper, settings={"task": {"width": 1}}) as scene:
+        await scene.session.prompt("go")
+        await until(lambda: bool(waits))
+        await scene.session.helpers.end("h2")
+        await scene.session.helpers.end("h1")
+        await scene.session.wait_until_idle()
+        one, two = results(scene)
+        assert one.startswith("…\n[It did not finish: It was stopped before it had an answer.]")
+        assert "The person stopped it before it began" in two
+        assert [helper.state for helper in scene.session.helpers.known()] == ["stopped", "stopped"]
+        assert scene.session.last_answer_text == "Noted."
+
+
+async def test_a_helper_is_told_of_its_limits_and_says_at_the_end_what_it_has(tmp_path: Path) -> None:
+    told: list[list[str]] = []
+
+    def helper(context: Context) -> ScriptedAnswer:
+        told.append([text_of(one.content) for one in context.messages if isinstance(one, CustomMessage)])
+        return call("ls") if context.tools else say("This much I have.")
+
+    async with helped(tmp_path, [{"prompt": "go"}], helper, settings={"task": {"maxTurns": 10}}) as scene:
+        await scene.prompt("go")
+        assert len(told) == 10 and told[7] == [] and "80% of your turns" in told[8][0]
+        assert "This is your last answer, without tools" in told[9][1]
+        assert results(scene)[0].startswith("This much I have.\n[general")
+
+
+async def test_programs_hear_of_helpers_and_reports_of_usage_count_each_once(tmp_path: Path) -> None:
+    heard: list[tuple[str, str]] = []
+
+    async with helped(tmp_path, [{"prompt": "go", "agent": "scout"}], lambda _: say("Done.")) as scene:
+
+        def hear(event: Event) -> None:
+            if isinstance(event, HelperChanged):
+                heard.append((event.helper_id, event.state))
+
+        scene.session.subscribe(hear)
+        await scene.prompt("go")
+        [info] = await list_helpers(scene.session)
+        assert info["state"] == "done" and info["tokens"] > 0 and "sessionFile" in info
+        total = scene.session.stats.usage.total_tokens
+    assert heard == [("h1", "waiting"), ("h1", "running"), ("h1", "done")]
+    report = usage_in(scene.assembled.places.root, scene.paths.cache_dir)
+    used = sum_parts(report.parts)
+    assert used.tokens == total

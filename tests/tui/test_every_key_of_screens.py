@@ -7,6 +7,8 @@ import pytest
 from textual.pilot import Pilot
 
 from app.tui.features.context.screen import ContextScreen, ContextView
+from app.tui.features.helpers.page import HelpersScreen
+from app.tui.features.helpers.screen import HelperScreen
 from app.tui.features.jobs.page import JobsScreen
 from app.tui.features.mcp.form_screen import ChoicesScreen, FilledField, FormScreen
 from app.tui.features.mcp.page import ServersScreen
@@ -28,7 +30,8 @@ from widgets.screens.picker import PickerScreen
 from widgets.screens.preview import Preview, preview_of
 from widgets.screens.text_pages import PageScreen
 from widgets.status.queue import QueuedRow, QueueView
-from widgets.transcript.blocks import NoteBlock
+from widgets.transcript.blocks import NoteBlock, UserBlock
+from widgets.transcript.view import Transcript
 
 ROWS = [ListRow(id=str(n), title=f"row {n}") for n in range(60)]
 
@@ -127,6 +130,7 @@ ACTING: dict[str, Callable[[], PickerScreen]] = {
     "usage": lambda: UsageScreen(
         UsageView(title="Usage by day", rows=(UsageRow(id="a", title="a", amount=1),))
     ),
+    "helpers and jobs": lambda: HelpersScreen([ListRow(id="h1", title="look")], lambda row: preview_of("")),
     "jobs": lambda: JobsScreen([ListRow(id="1", title="make")], lambda row: preview_of("")),
     "staged changes": lambda: PendingScreen([ListRow(id="1", title="a change")], lambda row: preview_of("")),
     "MCP servers": lambda: ServersScreen([ListRow(id="docs", title="docs")], lambda row: preview_of("")),
@@ -172,6 +176,51 @@ async def test_what_a_screen_asks_for(place: str) -> None:
                         pilot,
                         lambda action=action: action in [getattr(one, "action", one) for one in app.noted],
                     )
+
+
+class _Helper:
+    """A helper on its screen, which notes what it is told."""
+
+    def __init__(self) -> None:
+        self.noted: list[str] = []
+
+    def title(self) -> str:
+        return "h1 scout"
+
+    def footer(self) -> str:
+        return "running"
+
+    def follow(self, transcript: Transcript) -> None:
+        if transcript.last_block is None:
+            transcript.replace_all([UserBlock(id="1", text="line\n\n" * 200)])
+
+    def leave(self) -> None:
+        self.noted.append("left")
+
+    async def tell(self, text: str) -> str:
+        self.noted.append(text)
+        return ""
+
+    async def stop(self) -> None:
+        self.noted.append("stopped")
+
+
+async def test_one_helper() -> None:
+    app = Screens()
+    async with app.run_test(size=(100, 30)) as pilot:
+        for action, noted in (("tui.select.confirm", "a"), ("app.tasks.stop", "stopped")):
+            for key in keys("one helper", action):
+                helper = _Helper()
+                await app.shows(HelperScreen(helper))
+                await pilot.press("a", key)
+                await until(pilot, lambda helper=helper, noted=noted: helper.noted == [noted])
+        await app.shows(screen := HelperScreen(_Helper()))
+        for action in ("tui.select.pageUp", "tui.select.pageDown"):
+            for key in keys("one helper", action):
+                await pilot.pause()
+                at = screen.transcript.scroll_offset.y
+                await pilot.press(key)
+                await until(pilot, lambda at=at: screen.transcript.scroll_offset.y != at)
 
 
 async def test_the_models_to_cycle_through() -> None:

@@ -9,6 +9,7 @@ from app.engine.files import file_commands as files
 from app.engine.files import pending_commands as pending
 from app.engine.files import review_commands as review
 from app.engine.goals import goal_commands as goals
+from app.engine.helpers import helper_commands as helpers
 from app.engine.jobs import job_commands as jobs
 from app.engine.mcp import mcp_commands as mcp
 from app.engine.permissions import permission_commands as permissions
@@ -26,6 +27,7 @@ COMMANDS: dict[str, Command[Any, Any]] = {
         permissions,
         secrets,
         jobs,
+        helpers,
         places,
         files,
         pending,

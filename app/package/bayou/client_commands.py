@@ -20,6 +20,7 @@ from bayou.values import (
     ForkMessage,
     GoalCheck,
     GoalView,
+    HelperInfo,
     Image,
     InterruptMode,
     JobInfo,
@@ -311,6 +312,22 @@ class ClientCommands:
     async def pin_job(self, job_id: str, pinned: bool = True) -> JobInfo:
         """Let a job outlive this session, or not."""
         return await self._ask("pin_job", JobInfo, "", jobId=job_id, pinned=pinned)
+
+    async def list_helpers(self) -> Sequence[HelperInfo]:
+        """Helper agents. Those of this session since it was opened, also ended ones."""
+        return await self._ask("list_helpers", Sequence[HelperInfo], "helpers")
+
+    async def get_helper(self, helper_id: str) -> HelperInfo:
+        """One helper agent, with what it has done so far and its answer."""
+        return await self._ask("get_helper", HelperInfo, "", helperId=helper_id)
+
+    async def steer_helper(self, helper_id: str, message: str) -> HelperInfo:
+        """Tell a helper something. It reads it while it works; one that has ended goes on in the background."""
+        return await self._ask("steer_helper", HelperInfo, "", helperId=helper_id, message=message)
+
+    async def stop_helper(self, helper_id: str) -> HelperInfo:
+        """Stop a helper. Who waits for it gets what it has."""
+        return await self._ask("stop_helper", HelperInfo, "", helperId=helper_id)
 
     async def new_session(self, parent_session: str | None = None) -> Moved:
         """Begin a new session."""

@@ -1820,6 +1820,26 @@ class JobInfo(TypedDict):
     """The end of the output; only in the answer about a single job."""
 
 
+class HelperInfo(TypedDict):
+    id: str
+    kind: str
+    title: str
+    state: Literal["waiting", "running", "done", "stopped"]
+    model: str
+    tool: str
+    """The tool that it is using; empty between tools."""
+    turns: int
+    tokens: int
+    cost: float
+    seconds: float
+    toolCallId: str
+    isIsolated: bool
+    sessionFile: NotRequired[str]
+    lines: NotRequired[list[str]]
+    """What it has done so far; only in the answer about a single helper."""
+    answer: NotRequired[str]
+
+
 class RestoreRow(TypedDict):
     """One file of a restore, and what happens to it."""
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from app.tui.feature import Feature, FeatureServices, Subscription
+from app.tui.features.helpers.feature import HELPERS
 from widgets.transcript.view import Transcript
 
 if TYPE_CHECKING:
@@ -25,13 +26,19 @@ class BlocksFeature(Feature["BlockPage"]):
         from app.tui.features.blocks.page import BlockPage  # noqa: PLC0415  (when it is first used)
 
         session, renderers = screen.session, screen.presenter.renderers
+
+        async def show_widget(block_id: str) -> bool:
+            return await screen.page(HELPERS).open_card(block_id) or await show_widget_of(
+                block_id, session.log, renderers, screen.ask
+            )
+
         return BlockPage(
             screen.transcript,
             screen.ask,
             screen.write,
             screen.copy,
             cwd=session.cwd,
-            show_widget=lambda block_id: show_widget_of(block_id, session.log, renderers, screen.ask),
+            show_widget=show_widget,
         )
 
 

@@ -3,6 +3,8 @@
 from app.tui.features.context.screen import ContextScreen
 from app.tui.features.extensions.trust_screen import TrustScreen
 from app.tui.features.goal.page import GoalScreen
+from app.tui.features.helpers.page import HelpersScreen
+from app.tui.features.helpers.screen import HelperScreen
 from app.tui.features.jobs.page import JobsScreen
 from app.tui.features.map.screen import MapScreen, PlacesScreen
 from app.tui.features.mcp.form_screen import ChoicesScreen, FormScreen
@@ -38,6 +40,8 @@ SCREENS: tuple[KeyPlace, ...] = (
     key_place("the context window", ContextScreen.BINDINGS),
     key_place("usage", UsageScreen.BINDINGS),
     key_place("reviewing changes", HunksView.BINDINGS, SearchedScreen.BINDINGS),
+    key_place("helpers and jobs", HelpersScreen.BINDINGS),
+    key_place("one helper", HelperScreen.BINDINGS),
     key_place("jobs", JobsScreen.BINDINGS),
     key_place("the goal", GoalScreen.BINDINGS),
     key_place("staged changes", PendingScreen.BINDINGS),

@@ -17,6 +17,7 @@ from app.providers.registry import Registry
 from app.sessions.session_log import SessionLog
 from app.values.entries import Entry
 from app.values.messages import Message
+from app.values.usage import Usage
 from app.values.wire import to_wire
 from tools.base import Tool
 from tools.effects import Effects
@@ -79,6 +80,16 @@ class SessionRecord:
     @property
     def leaf_id(self) -> str | None:
         return self._log.leaf_id
+
+    @property
+    def usage(self) -> Usage:
+        """Tokens and cost of the whole session."""
+        return self._session.stats.usage
+
+    @property
+    def last_usage(self) -> Usage | None:
+        """Tokens of the last answer."""
+        return self._session.stats.last_usage
 
     def entries(self) -> Sequence[Entry]:
         return tuple(self._log.entries)

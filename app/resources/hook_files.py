@@ -20,6 +20,7 @@ from tools.text import one_line
 
 HOOKS_KEY = "hooks"
 HOOKS_OFF_KEY = "disableAllHooks"
+STATUS_LINE_KEY = "statusLine"
 HookEvent = Literal[
     "PreToolUse",
     "PostToolUse",
@@ -95,11 +96,19 @@ class ConfiguredHook(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.purpose}: {self.command_line}"
 
 
+class ConfiguredStatusLine(msgspec.Struct, frozen=True, kw_only=True):
+    """The command that makes the status line."""
+
+    command: str
+    is_project: bool = False
+
+
 class HookFile(msgspec.Struct, frozen=True, kw_only=True):
     """The hooks of one file, and what is wrong with others."""
 
     path: Path
     hooks: tuple[ConfiguredHook, ...] = ()
+    status_line: ConfiguredStatusLine | None = None
     problems: tuple[str, ...] = ()
     is_switched_off: bool = False
     """Whether the file says `disableAllHooks`."""
@@ -110,6 +119,8 @@ class FoundHooks(msgspec.Struct, frozen=True, kw_only=True):
     """The hooks that apply, in the order in which their answers count, and the problems of their files."""
 
     hooks: tuple[ConfiguredHook, ...] = ()
+    status_line: ConfiguredStatusLine | None = None
+    """That of the last file with one."""
     problems: tuple[str, ...] = ()
 
 
@@ -145,6 +156,9 @@ def find_hooks(paths: Paths, *, is_trusted: bool) -> FoundHooks:
     reported = [file for file in files if not (file.is_unreadable and file.path in settings)]
     return FoundHooks(
         hooks=tuple(hook for file in files for hook in file.hooks),
+        status_line=next(
+            (file.status_line for file in reversed(files) if file.status_line is not None), None
+        ),
         problems=tuple(f"{file.path}: {problem}" for file in reported for problem in file.problems),
     )
 
@@ -162,13 +176,19 @@ def read_hook_file(path: Path, *, is_project: bool = False, symlink_escape: str 
         words = f"line {problem.line}: {problem.message}. None of its hooks run."
         return HookFile(path=path, problems=(words,), is_unreadable=True)
     table = data.get(HOOKS_KEY, {}) if isinstance(data, dict) else None
-    if not isinstance(table, dict):
+    if not isinstance(data, dict) or not isinstance(table, dict):
         words = f'`{HOOKS_KEY}` must be an object: {{ "EVENT": [ … ] }}.'
         return HookFile(path=path, problems=(words,), is_unreadable=table is None)
     reader = _HookReader(path, is_project=is_project)
     hooks = tuple(reader.hooks(table))
-    is_off = isinstance(data, dict) and data.get(HOOKS_OFF_KEY) is True
-    return HookFile(path=path, hooks=hooks, problems=tuple(reader.problems), is_switched_off=is_off)
+    line = reader.status_line(data[STATUS_LINE_KEY]) if STATUS_LINE_KEY in data else None
+    return HookFile(
+        path=path,
+        hooks=hooks,
+        status_line=line,
+        problems=tuple(reader.problems),
+        is_switched_off=data.get(HOOKS_OFF_KEY) is True,
+    )
 
 
 class _HookReader:
@@ -189,6 +209,13 @@ class _HookReader:
                 continue
             for number, group in enumerate(groups, 1):
                 yield from self._group(event, group, f"{event}, group {number}")
+
+    def status_line(self, entry: Any) -> ConfiguredStatusLine | None:
+        command = entry.get("command") if isinstance(entry, dict) else None
+        if not isinstance(command, str) or not command.strip() or "\0" in command:
+            self.problems.append(f'{STATUS_LINE_KEY}: needs a command: {{ "command": "…" }}; it is ignored.')
+            return None
+        return ConfiguredStatusLine(command=command, is_project=self._is_project)
 
     def _group(self, event: HookEvent, group: Any, where: str) -> Iterator[ConfiguredHook]:
         entries = group.get("hooks") if isinstance(group, dict) else None

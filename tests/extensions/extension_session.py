@@ -10,6 +10,7 @@ from app.extensions.hooks.event_forwarder import EventForwarder
 from app.extensions.hooks.session_hooks import ExtensionHooks
 from app.extensions.session_binding import RegistrationTables, SessionBinding
 from app.extensions.time_limits import HookLimits
+from app.extensions.ui_protocol import Ui
 from app.providers.model_stream import Context
 from app.values.content import text_of
 from app.values.messages import AssistantMessage, CustomMessage, ToolResultMessage, UserMessage
@@ -41,14 +42,14 @@ class ExtensionSession:
 
         return made
 
-    async def load(self, *functions: Callable[..., Any], mode: Any = "print") -> None:
+    async def load(self, *functions: Callable[..., Any], mode: Any = "print", ui: Ui | None = None) -> None:
         await self.extensions.load([source(function, function.__name__) for function in functions])
         harness, session = self.harness, self.harness.session
         self.extensions.bind(
             SessionBinding(
                 session=session,
                 mode=mode,
-                ui=SilentUi(session.events.publish_now),
+                ui=ui or SilentUi(session.events.publish_now),
                 places=harness.places,
                 registrations=RegistrationTables(session, harness.choice, harness.registry),
                 prompt_sections=self.sections,

@@ -1,5 +1,6 @@
 """Hooks of settings files in a real session over a scripted model: real programs block, ask, change and add."""
 
+import asyncio
 import contextlib
 import json
 import os
@@ -13,6 +14,7 @@ import pytest
 from app.engine.context.summariser import SummaryCancelled
 from app.engine.core.prompt_intake import RequestRefused
 from app.extensions.command_hooks.extension import MAX_STOP_CONTINUATIONS, extension
+from app.extensions.headless_ui import SilentUi
 from app.providers.model_stream import Context
 from app.providers.scripted import ScriptedAnswer, call, say
 from app.values.content import text_of
@@ -282,3 +284,65 @@ async def test_a_hook_sends_a_helper_on_and_reads_its_kind(tmp_path: Path) -> No
     assert [one["stop_hook_active"] for one in seen] == [False, True]
     assert {one["agent_type"] for one in seen} == {"scout"}
     assert seen[0]["last_assistant_message"] == "answer 1: look"
+
+
+class _Footer(SilentUi):
+    """Notes the lines of the status line."""
+
+    def __init__(self) -> None:
+        super().__init__(lambda event: None)
+        self.lines: asyncio.Queue[str | None] = asyncio.Queue()
+        self.told: list[str] = []
+
+    def set_status(self, key: str, text: str | None) -> None:
+        self.lines.put_nowait(text)
+
+    def notify(self, text: str, level: Any = "info") -> None:
+        self.told.append(text)
+
+
+async def status_line_of(tmp_path: Path, command: str) -> tuple[_Footer, HookedSession]:
+    session, footer = HookedSession(tmp_path, *[say("ok")] * 20), _Footer()
+    file = Path(os.environ["HOME"]) / ".claude" / "settings.json"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps({"statusLine": {"type": "command", "command": command, "padding": 0}}))
+    await session.load(extension, mode="tui", ui=footer)
+    await session.extensions.start()
+    return footer, session
+
+
+async def test_the_first_line_of_a_script_is_shown_and_it_reads_the_session(tmp_path: Path) -> None:
+    command = "tee -a seen.json > /dev/null; echo >> seen.json; printf '\\033[31mmain\\033[0m\\nsecond'"
+    footer, session = await status_line_of(tmp_path, command)
+    async with asyncio.timeout(20):
+        assert await footer.lines.get() == "\x1b[31mmain\x1b[0m"
+        await session.prompt("go")
+        await footer.lines.get()
+    seen = json.loads((tmp_path / "seen.json").read_text().splitlines()[-1])
+    assert seen["workspace"]["current_dir"] == seen["cwd"] == str(tmp_path)
+    assert seen["model"]["id"] and seen["model"]["display_name"]
+    assert seen["cost"].keys() >= {"total_cost_usd", "total_duration_ms"}
+    assert seen["context_window"]["context_window_size"] > 0
+    await session.extensions.close()
+
+
+async def test_many_changes_run_the_script_once_more_and_its_failure_is_told_once(tmp_path: Path) -> None:
+    footer, session = await status_line_of(tmp_path, "echo run >> runs; echo broken >&2; exit 3")
+    async with asyncio.timeout(20):
+        await footer.lines.get()
+        for _ in range(5):
+            await session.prompt("go")
+        await footer.lines.get()
+    assert len((tmp_path / "runs").read_text().splitlines()) < 10
+    assert [text for text in footer.told if "statusLine" in text] == [
+        "The statusLine command failed: exit code 3 broken."
+    ]
+    await session.extensions.close()
+
+
+async def test_a_script_that_hangs_does_not_hold_the_end(tmp_path: Path) -> None:
+    _footer, session = await status_line_of(tmp_path, "echo $$ > pid; sleep 300")
+    async with asyncio.timeout(20):
+        while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text():  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+        await session.extensions.close()

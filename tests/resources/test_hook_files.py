@@ -6,6 +6,7 @@ import pytest
 
 from app.resources.hook_files import HookMatcher, find_hooks, read_hook_file
 from app.resources.paths import Paths
+from app.resources.trust.project_trust import trust_question_for
 
 
 def hooks_of(*commands: str, event: str = "Stop") -> str:
@@ -86,3 +87,20 @@ def test_an_unusable_timeout_and_matcher_keep_the_hook(paths: Paths, put):
 )
 def test_matchers(matcher: str, name: str, matches: bool):
     assert HookMatcher(text=matcher).matches((name,)) is matches
+
+
+def test_a_projects_status_line_is_in_the_trust_question_and_counts_after_it(paths: Paths, put):
+    put(paths.home / ".claude" / "settings.json", '{"statusLine": {"type": "command", "command": "mine"}}')
+    put(paths.cwd / ".claude" / "settings.json", '{"statusLine": {"command": "bash .claude/line.sh"}}')
+    put(paths.cwd / ".claude" / "line.sh", "echo x")
+    lines = [item.line for item in trust_question_for(paths).items]
+    assert lines == [
+        "hook .claude/settings.json statusLine: bash .claude/line.sh",
+        "hook .claude/line.sh named by a hook",
+    ]
+    before, after = (find_hooks(paths, is_trusted=is_trusted).status_line for is_trusted in (False, True))
+    assert before is not None and before.command == "mine"
+    assert after is not None and after.command == "bash .claude/line.sh"
+    put(paths.cwd / ".claude" / "settings.local.json", '{"statusLine": "oops"}')
+    found = find_hooks(paths, is_trusted=True)
+    assert "needs a command" in found.problems[0]

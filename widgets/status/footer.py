@@ -1,8 +1,12 @@
 """The line of status segments at the bottom. It redraws only when a segment changed."""
 
 from collections.abc import Sequence
+from functools import lru_cache
+from itertools import pairwise
 from typing import ClassVar
 
+from rich.style import Style
+from rich.text import Text
 from textual.strip import Strip
 from textual.widget import Widget
 
@@ -52,7 +56,34 @@ class SegmentLine(Widget):
             if segment.bar >= 0:
                 track = self.get_component_rich_style("segment-line--track")
                 line.add(bar_text(segment.bar), style + track).add(" ")
-            line.add(plain_line(segment.text), style)
+            text = plain_line(segment.text)
+            pieces = _pieces(segment.coloured) if segment.coloured else ()
+            if "".join(piece for piece, _ in pieces) == text:
+                for piece, colours in pieces:
+                    line.add(piece, style + colours)
+            else:
+                line.add(text, style)
+
+
+@lru_cache(maxsize=16)
+def _pieces(coloured: str) -> tuple[tuple[str, Style], ...]:
+    """Returns the parts of a text with SGR sequences, each with its style."""
+    text = Text.from_ansi(coloured)
+    ends = sorted({0, len(text), *(at for span in text.spans for at in (span.start, span.end))})
+    return tuple(
+        (
+            text.plain[start:end],
+            sum(
+                (
+                    span.style if isinstance(span.style, Style) else Style.parse(span.style)
+                    for span in text.spans
+                    if span.start <= start < span.end
+                ),
+                Style.null(),
+            ),
+        )
+        for start, end in pairwise(ends)
+    )
 
 
 class StatusFooter(SegmentLine):

@@ -5,8 +5,10 @@ from functools import lru_cache
 
 import msgspec
 
+from tools.patterns import late
 from widgets.line import cells, plain_line
 from widgets.lists.rows import Tone
+from widgets.transcript.leaves import ansi
 from widgets.transcript.leaves.safe_text import crop
 
 GAP = "  "
@@ -24,11 +26,14 @@ class Segment(msgspec.Struct, frozen=True, kw_only=True):
     importance: int = 5
     """Segments with the lowest importance are dropped first."""
     is_right: bool = False
+    coloured: str = ""
+    """`text` with SGR sequences, whose colours are shown where the text is whole; it has no other sequences."""
     bar: float = -1.0
     """The fill of a bar before the text, from 0 to 1; negative for no bar."""
 
 
 BAR_CELLS = 6
+_SHORT_SCRIPT_CELLS = 24
 
 
 def bar_text(share: float) -> str:
@@ -42,6 +47,25 @@ def bar_text(share: float) -> str:
 @lru_cache(maxsize=256)
 def _size(text: str) -> int:
     return cells(plain_line(text))
+
+
+_SGR = late(r"\x1b\[[\d;:]*m")
+
+
+def script_segment(id: str, line: str) -> Segment:
+    """Returns a segment for a line of a script. Colours stay; any other sequence is removed."""
+    text = plain_line(ansi.plain(line))
+    codes = _SGR.findall(line)
+    pieces = [plain_line(ansi.plain(piece)) for piece in _SGR.split(line)]
+    kept = "".join(piece + code for piece, code in zip(pieces, (*codes, ""), strict=True))
+    return Segment(
+        id=id,
+        text=text,
+        short=crop(text, _SHORT_SCRIPT_CELLS) if len(text) > _SHORT_SCRIPT_CELLS else "",
+        is_elastic=True,
+        importance=3,
+        coloured=kept if codes and "".join(pieces) == text else "",
+    )
 
 
 def size_of(segment: Segment) -> int:

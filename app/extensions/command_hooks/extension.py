@@ -8,7 +8,7 @@ judges it, and add context; it can never allow what the gate would not.
 import asyncio
 import os
 from collections.abc import Callable, Coroutine
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from app.extensions.api import ExtensionApi
 from app.extensions.command_hooks.foreign_tools import foreign_input, foreign_tool, own_input
@@ -24,11 +24,14 @@ from app.extensions.command_hooks.hook_runs import HookRunner
 from app.extensions.contexts import CommandContext, Context
 from app.extensions.hooks import payloads as p
 from app.extensions.views import View
-from app.resources.hook_files import ConfiguredHook, HookEvent, find_hooks
+from app.resources.hook_files import ConfiguredHook, ConfiguredStatusLine, HookEvent, find_hooks
 from app.resources.paths import Paths
 from app.values.content import Text, text_of
 from app.values.messages import CustomMessage
 from tools.results import TextBlock
+
+if TYPE_CHECKING:
+    from app.extensions.command_hooks.status_line import StatusLine
 
 HOOK_CONTEXT_TYPE = "hook"
 MAX_STOP_CONTINUATIONS = 10
@@ -42,6 +45,8 @@ class _SessionHooks:
         self._api = api
         self.runner = HookRunner(api)
         self.hooks: tuple[ConfiguredHook, ...] = ()
+        self._status: StatusLine | None = None
+        """Made when a file has a status line."""
         self._registered: list[Callable[[], None]] = []
         self._tasks: set[asyncio.Task[None]] = set()
         self._starting: asyncio.Task[None] | None = None
@@ -59,8 +64,20 @@ class _SessionHooks:
             stop()
         wanted = {name: deed for name, deed in self._handlers().items() if deed is not None}
         self._registered = [self._api.on(name, deed) for name, deed in wanted.items()]
+        self._follow_status(found.status_line, context)
         for problem in found.problems:
             context.ui.notify(f"Hooks: {problem}", "warning")
+
+    def _follow_status(self, line: ConfiguredStatusLine | None, context: Context) -> None:
+        if line is None and self._status is None:
+            return
+        from app.extensions.command_hooks.status_line import STATUS_EVENTS, StatusLine  # noqa: PLC0415  (few have one)
+
+        status = self._status = self._status or StatusLine(self._api, self.runner.shell)
+        status.use(line, context)
+        if line is not None:
+            self._registered += [self._api.on(name, status.update) for name in STATUS_EVENTS]
+            self._registered.append(self._api.on("session_shutdown", lambda event, context: status.stop()))
 
     def _handlers(self) -> dict[str, Callable[..., Any] | None]:
         used = {hook.event for hook in self.hooks}

@@ -42,7 +42,7 @@ class HookRunner:
         self.last_runs: dict[ConfiguredHook, HookRun] = {}
         self._api = api
         self._places = asyncio.Semaphore(_MAX_AT_ONCE)
-        self._shell = shutil.which("bash", path="/bin:/usr/bin") or "/bin/sh"
+        self.shell = shutil.which("bash", path="/bin:/usr/bin") or "/bin/sh"
 
     async def run(
         self, hooks: Sequence[ConfiguredHook], payload: Mapping[str, Any], context: Context
@@ -74,7 +74,7 @@ class HookRunner:
 
     async def _answer(self, hook: ConfiguredHook, text: str, context: Context) -> HookAnswer:
         if hook.arguments is None:
-            program, arguments = self._shell, ("-c", hook.command)
+            program, arguments = self.shell, ("-c", hook.command)
         else:
             program, arguments = hook.command, hook.arguments
         folder = str(context.cwd)

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from app.resources.hook_files import HOOKS_KEY, HOOKS_OFF_KEY
+from app.resources.hook_files import HOOKS_KEY, HOOKS_OFF_KEY, STATUS_LINE_KEY
 from app.resources.settings.settings import SettingKey, SettingRefused, convert_value, keys
 from app.resources.settings.value_checks import invalid_parts
 from app.resources.text_files import read_text
@@ -65,7 +65,7 @@ def read_layer(
     return SettingsLayer(values=reading.values, extra=reading.extra), tuple(reading.problems)
 
 
-_READ_ELSEWHERE = ("$schema", HOOKS_KEY, HOOKS_OFF_KEY)
+_READ_ELSEWHERE = ("$schema", HOOKS_KEY, HOOKS_OFF_KEY, STATUS_LINE_KEY)
 """Keys that are no settings; `app.resources.hook_files` reads the hooks."""
 
 

@@ -15,7 +15,7 @@ import msgspec
 from app.resources.command_files import COMMANDS_FOLDER, command_files, shell_parts
 from app.resources.context_files import project_context_files
 from app.resources.context_imports import follow_imports, project_imports_test
-from app.resources.hook_files import HOOKS_KEY, project_hook_files, read_hook_file
+from app.resources.hook_files import HOOKS_KEY, STATUS_LINE_KEY, project_hook_files, read_hook_file
 from app.resources.paths import Paths, folders_up_to
 from app.resources.server_files import project_server_files, read_servers, user_servers_file
 from app.resources.skills import SHARED_SKILL_FOLDERS
@@ -159,8 +159,8 @@ class _ItemCollector:
         known = {key.path: key for key in keys()}
         named: dict[str, str] = {}
         for path, value in _leaves(data, (), set(known)):
-            if path[0] == HOOKS_KEY:
-                continue  # each hook is an item of its own
+            if path[0] in (HOOKS_KEY, STATUS_LINE_KEY):
+                continue  # each hook and the status line are items of their own
             key, name = known.get(path), ".".join(path)
             shown = json.dumps(value, ensure_ascii=False)
             yield ProjectItem(
@@ -189,6 +189,15 @@ class _ItemCollector:
                     fingerprint=text_fingerprint(f"{hook.detail}\0{hook.timeout_seconds}"),
                 )
                 named.update(dict.fromkeys(self._words(hook.command_line)))
+            if read.status_line is not None:
+                command = read.status_line.command
+                yield ProjectItem(
+                    kind="hook",
+                    path=self._shown(file),
+                    detail=f"{STATUS_LINE_KEY}: {command}",
+                    fingerprint=text_fingerprint(command),
+                )
+                named.update(dict.fromkeys(self._words(command)))
             if not read.hooks and read.problems:
                 yield self._item("hook", file, f"cannot be used: {read.problems[0]}")
         for word in named:

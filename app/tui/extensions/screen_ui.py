@@ -20,7 +20,7 @@ from app.tui.status.status_lines import StatusLines
 from widgets.editor.prompt import PromptEditor
 from widgets.status.footer import StatusFooter
 from widgets.status.header import StatusHeader
-from widgets.status.segments import Segment
+from widgets.status.segments import script_segment
 from widgets.terminal.raw_input import RawInput
 from widgets.transcript.blocks import NoteKind
 from widgets.transcript.view import Transcript
@@ -137,7 +137,7 @@ class ScreenUi(msgspec.Struct):
         self.say(text, NoteKind(level))
 
     def set_status(self, key: str, text: str | None) -> None:
-        self.status.show_extension(Segment(id=f"extension-{key}", text=text or "", importance=3))
+        self.status.show_extension(script_segment(f"extension-{key}", text or ""))
 
     def set_widget(self, key: str, content: Any, *, placement: Placement = "above_editor") -> None:
         old = self._widgets.pop(key, None)

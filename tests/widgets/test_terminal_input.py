@@ -184,3 +184,9 @@ def test_an_escape_is_never_lost_before_a_key(key: str, is_cut: bool) -> None:
     ]
     assert isinstance(events_of[0], events.Key)
     assert events_of[0].key.startswith("alt+") or events_of[0].key in ("escape", "shift+tab")
+
+
+@pytest.mark.parametrize("begun", ["\x1b[", "\x1b]", "\x1b_"])
+def test_a_sequence_that_never_comes_was_alt_with_its_first_key(begun: str) -> None:
+    (event,) = KeyParser().feed_alone(with_alt_joined(begun, is_whole=True))
+    assert isinstance(event, events.Key) and event.key.startswith("alt+")

@@ -174,7 +174,7 @@ class TerminalDriver(LinuxDriver):
                     os.kill(os.getpid(), signal.SIGHUP)  # the terminal is gone
                     return
                 self._take(parser, reader.read(data), is_guessed=reader.has_guessed)
-            for event in parser.feed_alone(self._incoming.give_up()):
+            for event in parser.feed_alone(with_alt_joined(self._incoming.give_up(), is_whole=True)):
                 self._deliver(self._as_key(event))
             for event in parser.tick():
                 self._deliver(self._as_key(event))

@@ -20,6 +20,7 @@ P X ^ _ \), and Esc b and f, which Textual knows as iTerm's word keys."""
 _META_CTRL = late(rb"\x1b([\x01-\x07\x0b\x0c\x0e-\x1a\x1d])")
 _META_BEGINNING = late(rb"\x1b([\[\]_PX^])(?=[\x00-\x1a])")
 """Matches what begins a sequence and cannot be one, because of the key behind it."""
+_META_ALONE = late(rb"\x1b([\[\]_PX^])")
 _MODIFIED = late(rb"\x1b\[27;(\d+);(\d+)~")
 """Matches keys in xterm's encoding (modifyOtherKeys), which tmux uses with `extended-keys`."""
 _PRESSED = late(rb"\x1b\[(\d+)(?::\d*)*;(\d+):[12]([A-Zu~])")
@@ -86,9 +87,11 @@ def _in_sgr(data: bytes) -> bytes:
     return _MODIFIED.sub(lambda found: b"\x1b[%b;%bu" % (found[2], found[1]), data)
 
 
-def with_alt_joined(text: str) -> str:
+def with_alt_joined(text: str, *, is_whole: bool = False) -> str:
     """Converts Alt with a key at the beginning of the text, whose Escape was read alone: Textual would drop the Escape
-    before an Enter."""
+    before an Enter. `is_whole`: nothing follows in time, so that an Escape and a bracket begin no sequence."""
+    if is_whole and _META_ALONE.fullmatch(text.encode("utf-8", "replace")):
+        return _META_ALONE.sub(_alt, text.encode()).decode()
     if not text.startswith("\x1b") or len(text) < 2 or not text[1].isascii():
         return text
     return _with_alt(text[:3].encode("utf-8", "replace")).decode() + text[3:]

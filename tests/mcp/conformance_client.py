@@ -1,32 +1,37 @@
 """The client that the official conformance suite drives: our links and our sign-in, with a person who says yes.
 
-conformance_client.py URL, with MCP_CONFORMANCE_SCENARIO in the environment
+The suite starts a program for each scenario. That is `CALLS_CLIENT`, which only calls the client, so that the SDK is
+imported once for all scenarios.
 """
 
 import asyncio
 import json
-import os
 import sys
 import tempfile
-from collections.abc import Sequence
+import traceback
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-if __name__ == "__main__":
-    sys.path.insert(0, str(ROOT))
-
-from app.mcp.config_entries import OAuthConfig, ServerConfig  # noqa: E402
-from app.mcp.managed_server import ManagedServer  # noqa: E402
-from app.mcp.server_connection import load_sdk  # noqa: E402
-from app.mcp.server_context import ServerContext  # noqa: E402  (after the path)
-from app.mcp.server_errors import SignInRequired  # noqa: E402
-from app.mcp.token_store import TokenStore  # noqa: E402
-from app.values.user_errors import UserError  # noqa: E402
-from tools.running.process import LocalProcesses  # noqa: E402
+from app.mcp.config_entries import OAuthConfig, ServerConfig
+from app.mcp.managed_server import ManagedServer
+from app.mcp.server_connection import load_sdk
+from app.mcp.server_context import ServerContext
+from app.mcp.server_errors import SignInRequired
+from app.mcp.token_store import TokenStore
+from app.values.user_errors import UserError
+from tools.running.process import LocalProcesses
 
 ROUNDS = 4
 """Sign-ins, where a server wants more rights each time."""
+CALLS_CLIENT = """
+import json, os, socket, sys
+client = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+client.sendall(json.dumps([sys.argv[2], dict(os.environ)]).encode() + b"\\n")
+failure = client.makefile().read()
+sys.exit(failure or 0)
+"""
+"""Its arguments: the port of `serve_calls`, and the URL that the suite adds."""
 CALLS: dict[str, tuple[str, dict[str, Any]]] = {
     "tools_call": ("add_numbers", {"a": 5, "b": 3}),
     "sse-retry": ("test_reconnection", {}),
@@ -67,11 +72,26 @@ async def accepted(server: str, params: dict[str, Any]) -> dict[str, Any]:
     return {"action": "accept", "content": content}
 
 
-def server_config_for(url: str) -> ServerConfig:
-    given = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT") or "{}")
+async def serve_calls(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Drives one scenario for `CALLS_CLIENT`, and answers with what went wrong."""
+    url, environment = json.loads(await reader.readline())
+    try:
+        await drive(url, environment)
+    except Exception:
+        writer.write(traceback.format_exc().encode())
+    writer.close()
+    await writer.wait_closed()
+
+
+def context_of(environment: Mapping[str, str]) -> dict[str, Any]:
+    return json.loads(environment.get("MCP_CONFORMANCE_CONTEXT") or "{}")
+
+
+def server_config_for(url: str, environment: Mapping[str, str]) -> ServerConfig:
+    given = context_of(environment)
     oauth = None
     if given.get("client_id"):
-        is_alone = "client-credentials" in os.environ.get("MCP_CONFORMANCE_SCENARIO", "")
+        is_alone = "client-credentials" in environment.get("MCP_CONFORMANCE_SCENARIO", "")
         oauth = OAuthConfig(
             client_id=given["client_id"],
             client_secret=given.get("client_secret", ""),
@@ -82,11 +102,11 @@ def server_config_for(url: str) -> ServerConfig:
     return ServerConfig(name="suite", type="http", url=url, oauth=oauth, start_timeout=20, timeout=20)
 
 
-async def drive(url: str, scenario: str) -> None:
+async def drive(url: str, environment: Mapping[str, str]) -> None:
     await load_sdk()
     from app.mcp.http_transport import http_transport, sign_in_with_browser
 
-    config = server_config_for(url)
+    config = server_config_for(url, environment)
     with tempfile.TemporaryDirectory() as folder:
         sign_ins = TokenStore(Path(folder) / "mcp-auth.json")
         processes = LocalProcesses()
@@ -101,7 +121,7 @@ async def drive(url: str, scenario: str) -> None:
         for _ in range(ROUNDS):
             try:
                 await life.link()
-                await use(life, scenario)
+                await use(life, environment)
                 break
             except SignInRequired as problem:
                 print("sign-in:", problem, file=sys.stderr)
@@ -111,11 +131,12 @@ async def drive(url: str, scenario: str) -> None:
         processes.close()
 
 
-async def use(life: ManagedServer, scenario: str) -> None:
+async def use(life: ManagedServer, environment: Mapping[str, str]) -> None:
+    scenario = environment.get("MCP_CONFORMANCE_SCENARIO", "")
     if scenario in CALLS:
         await life.call(*CALLS[scenario])
         return
-    given = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT") or "{}").get("toolCalls", ())
+    given = context_of(environment).get("toolCalls", ())
     schemas = {tool.name: tool.schema for tool in (life.manifest.tools if life.manifest is not None else ())}
     made_up = [(name, arguments_for(schema, schemas)) for name, schema in schemas.items()]
     for name, arguments in [(one["name"], one["arguments"]) for one in given] or made_up:
@@ -136,7 +157,3 @@ def arguments_for(schema: dict[str, Any], schemas: dict[str, Any]) -> dict[str, 
     return {
         name: node.get("default", some.get(str(node.get("type")), "x")) for name, node in properties.items()
     }
-
-
-if __name__ == "__main__":
-    asyncio.run(drive(sys.argv[1], os.environ.get("MCP_CONFORMANCE_SCENARIO", "")))

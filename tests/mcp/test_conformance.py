@@ -5,20 +5,20 @@ to give it an assertion, and DPoP, which the SDK cannot do. Each scenario is ask
 too much for a small machine.
 """
 
+import asyncio
 import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import OUTSIDE
+from tests.mcp.conformance_client import CALLS_CLIENT, serve_calls
 from tests.support.npm import why_npm_cannot
 
 pytestmark = pytest.mark.installs
 PACKAGES = ("node@22", "@modelcontextprotocol/conformance@0.2.0-alpha.12")
-CLIENT = Path(__file__).with_name("conformance_client.py")
 PASSED = re.compile(r"Passed: (?P<passed>\d+)/(?P<all>\d+), (?P<failed>\d+) failed")
 SCENARIOS = {
     "initialize": 1, "tools_call": 2, "elicitation-sep1034-client-defaults": 5, "sse-retry": 3, "request-metadata": 7,
@@ -49,18 +49,26 @@ def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
-def test_no_check_fails(scenario: str, suite: Path, tmp_path: Path):
-    environment = {**OUTSIDE, "PATH": f"{suite / 'node' / 'bin'}:{os.environ['PATH']}", "HOME": str(tmp_path)}
-    words = ["client", "--command", f"{sys.executable} -P {CLIENT}", "--scenario", scenario]
-    done = subprocess.run(
-        [suite / ".bin" / "conformance", *words, "-o", str(tmp_path / "results")],
-        env=environment,
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    told = done.stdout + done.stderr
+async def test_no_check_fails(scenario: str, suite: Path, tmp_path: Path):
+    environment = {
+        **OUTSIDE,
+        "PATH": f"{suite / 'node' / 'bin'}:{os.environ['PATH']}",
+        "HOME": str(tmp_path),
+        "NODE_COMPILE_CACHE": str(suite.parent / "compiled"),
+    }
+    (tmp_path / "calls.py").write_text(CALLS_CLIENT)
+    async with await asyncio.start_server(serve_calls, "127.0.0.1", 0) as client, asyncio.timeout(120):
+        port = client.sockets[0].getsockname()[1]
+        command = f"{sys.executable} -I -S {tmp_path / 'calls.py'} {port}"
+        suites = await asyncio.create_subprocess_exec(
+            *(suite / ".bin" / "conformance", "client", "--command", command, "--scenario", scenario),
+            *("-o", tmp_path / "results"),
+            env=environment,
+            cwd=tmp_path,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+        )
+        told = (await suites.communicate())[0].decode()
     counts = PASSED.search(told)
     assert counts is not None, told[-4000:]
     assert int(counts["failed"]) == 0, told[-4000:]

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from tests.support.screens import Screen
     from tests.support.terminals import KeptTerminal, Terminal
 
+garbage.hold_back()
 idle.install()
 parsed_styles.install()
 

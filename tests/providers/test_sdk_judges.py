@@ -22,9 +22,6 @@ from tests.providers.loopback import Loopback, Received, Reply
 from tests.providers.recordings import RECORDINGS
 from tests.providers.wire_formats import READ_TOOL, TEXT, THOUGHT, ask, context, model_for, options
 
-anthropic = pytest.importorskip("anthropic")
-openai = pytest.importorskip("openai")
-
 APIS = ("anthropic-messages", "openai-completions", "openai-responses")
 _PIXEL = Image(data="iVBORw0KGgo=", mime_type="image/png")
 _ITEM = '{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"e"}'
@@ -96,9 +93,13 @@ async def their_request(api: str, url: str, body: dict[str, Any], headers: Mappi
     extra: dict[str, Any] = {"extra_headers": dict(headers)}
     if api == "anthropic-messages":
         extra["extra_body"] = {name: rest.pop(name) for name in ("temperature",) if name in rest}
+        import anthropic  # importing either SDK takes as long as collecting all tests of this folder
+
         client = anthropic.AsyncAnthropic(api_key="sk-judge", base_url=url, max_retries=0)
         async with client, client.messages.stream(**rest, **extra) as stream:
             return await stream.get_final_message()
+    import openai
+
     client = openai.AsyncOpenAI(api_key="sk-judge", base_url=url, max_retries=0)
     if api == "openai-responses":
         async with client, client.responses.stream(**rest, **extra) as stream:

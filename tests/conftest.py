@@ -217,6 +217,14 @@ def pytest_collection_finish() -> None:
 
 
 @pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """`-n auto` starts two more than there are cores, because a third of a worker's time goes by waiting for other
+    processes."""
+    cores = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
+    return cores + 2
+
+
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """Each worker has files that lie side by side, so that what a file's tests share is made once."""
     from xdist.scheduler import WorkStealingScheduling

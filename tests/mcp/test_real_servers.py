@@ -40,11 +40,12 @@ def npm_programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def pypi_programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("pypi")
-    subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
     names = [f"mcp-server-{name}" for name in OF_PYPI]
     done = subprocess.run(
-        [folder / "bin" / "pip", "install", "-q", *names], env=OUTSIDE, capture_output=True, text=True
-    )
+        [sys.executable, "-m", "pip", "--python", folder / "bin" / "python", "install", "-q", "--no-compile", *names],
+        env=OUTSIDE, capture_output=True, text=True,
+    )  # fmt: skip
     if done.returncode:
         pytest.skip(f"the servers of PyPI cannot be had: {done.stderr.strip()[-300:]}")
     return folder / "bin"

@@ -10,10 +10,13 @@ from app.engine.core.model_choice import ModelChoice
 from app.engine.core.toolbox import Toolbox
 from app.engine.helpers.task_tool import task_tool
 from app.engine.jobs.jobs_tool import jobs_tool
+from app.engine.models.prompt_sources import SystemPromptSource
 from app.engine.planning.planning_tools import plan_tool, todo_tool
 from app.engine.questions.ask_tool import ask_tool
+from app.engine.questions.remember_tool import remember_tool
 from app.engine.session import Session
 from app.providers.credentials import Credentials
+from app.resources.context_files import MemoryFile, memory_files
 from app.resources.settings.effective_settings import EffectiveSettings
 from app.values.models import Model
 from app.values.user_errors import UserError
@@ -26,12 +29,17 @@ from tools.registry import builtin_tools
 
 
 def own_tools(
-    session: Session, toolbox: Toolbox, effective_settings: EffectiveSettings, choice: ModelChoice
+    session: Session,
+    toolbox: Toolbox,
+    effective_settings: EffectiveSettings,
+    choice: ModelChoice,
+    prompt: SystemPromptSource,
 ) -> tuple[Tool, ...]:
     todo = todo_tool(lambda: session.todos.phases, session.todos.change)
     mermaid = mermaid_tool()
     task = task_tool(session.helpers)
     fetch = fetch_tool(lambda: _web_settings(effective_settings))
+    remember = _remember_tool(session, prompt)
     keys = SearchKeys(choice.credentials)
     search = search_tool(
         lambda: _web_settings(effective_settings), lambda: _search_choice(effective_settings), keys.key
@@ -55,7 +63,27 @@ def own_tools(
 
     toolbox.withhold(unwanted)
     ask, plan = ask_tool(session.forms), plan_tool(session.plan.propose)
-    return (*builtin_tools(), jobs_tool(session.jobs), todo, plan, ask, task, mermaid, fetch, search)
+    return (
+        *builtin_tools(),
+        jobs_tool(session.jobs),
+        todo,
+        plan,
+        ask,
+        task,
+        mermaid,
+        fetch,
+        search,
+        remember,
+    )
+
+
+def _remember_tool(session: Session, prompt: SystemPromptSource) -> Tool:
+    async def add(file: MemoryFile, line: str) -> str:
+        dated = await session.memory.add(file, line, prompt.paths)
+        prompt.reload()
+        return dated
+
+    return remember_tool(session.forms, lambda: memory_files(prompt.paths), add)
 
 
 def _web_settings(effective_settings: EffectiveSettings) -> WebAccess:

@@ -131,7 +131,7 @@ def _own_tools(
         from app.assembly.own_tools import own_tools  # noqa: PLC0415  (the first paint needs no tool)
 
         whole = assembled()
-        return own_tools(whole.session, toolbox, whole.effective_settings, whole.choice)
+        return own_tools(whole.session, toolbox, whole.effective_settings, whole.choice, whole.prompt)
 
     return made
 

@@ -66,6 +66,8 @@ class Session:
         self.pending = made.files.pending
         """Staged changes that wait to be applied or discarded."""
         self.files = made.files.kept
+        self.memory = made.files.notes
+        """Notes of the user in context files."""
         self.restoring = made.files.restoring
         """Restores files to earlier states."""
         self.repository = made.repository

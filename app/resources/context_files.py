@@ -12,7 +12,6 @@ from app.resources.paths import Paths, folders_up_to
 from app.resources.text_files import read_text, symlink_escape
 from app.values.user_errors import FileError
 from tools.files.presence import exists, is_dir, is_file
-from tools.files.replacing import replace_atomically
 
 CONTEXT_FILE_NAMES = ("AGENTS.override.md", "AGENTS.md", "AGENTS.MD", "CLAUDE.md", "CLAUDE.MD")
 """Names in order of precedence; only the first that exists in a folder is read there."""
@@ -202,15 +201,7 @@ def appended_item_text(text: str, line: str) -> str:
     return ("" if text.endswith("\n") else "\n") + gap + item
 
 
-def add_line(file: MemoryFile, line: str, paths: Paths) -> None:
-    """Appends a line to the file's current content, which stays byte for byte. Raises `FileError`."""
-    path = file.path
-    if path.parent != paths.agent_dir and (problem := paths.symlink_escape(path)):
-        raise FileError(path, f"was not saved: {problem}")
-    text = read_text(path) or ""
-    try:
-        before = path.read_bytes() if is_file(path) else b""
-        more = appended_item_text(text, line).encode()
-        replace_atomically(path, before + (more.replace(b"\n", b"\r\n") if b"\r\n" in before else more))
-    except OSError as problem:
-        raise FileError(path, f"could not be written: {problem.strerror or problem}") from None
+def with_line(before: bytes, line: str) -> bytes:
+    """Appends a line to the content of a file, which stays byte for byte. Raises `UnicodeDecodeError`."""
+    more = appended_item_text(before.decode(), line).encode()
+    return before + (more.replace(b"\n", b"\r\n") if b"\r\n" in before else more)

@@ -53,7 +53,7 @@ Row = TypeVar("Row")
 
 COMMAND_ORDER = """
 model scoped-models thinking tree resume fork new clone name session context usage compact uncompact
-undo redo rules init review btw handoff plan goal todos pending review-changes diff map tasks jobs mcp kernel
+undo redo rules memory init review btw handoff plan goal todos pending review-changes diff map tasks jobs mcp kernel
 kill pin copy export import extensions settings permissions add-dir secrets unmask sandbox theme trust
 login logout reload hotkeys keys help quit
 """

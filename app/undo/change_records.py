@@ -105,6 +105,10 @@ class UnheldFile(_RecordedStruct, frozen=True, kw_only=True):
     why: str
 
 
+NOTE_CALL_PREFIX = "note-"
+"""Begins the call ids of the user's notes in context files, each of which is undone by itself."""
+
+
 class FilesData(_RecordedStruct, frozen=True, kw_only=True):
     """The data of a `bayou.files` entry."""
 

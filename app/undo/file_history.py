@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 import msgspec
 
 from app.undo.change_records import (
+    NOTE_CALL_PREFIX,
     Change,
     FileImage,
     FilesData,
@@ -236,7 +237,12 @@ def undo_target(leaf_id: str | None, path_to: PathTo, count: int) -> RestoreTarg
             pending = False if not restored.interrupted else pending
             continue
         files = files_of(entry)
-        if files is not None and (files.total or files.uncovered):
+        if files is not None and files.total and files.call_id.startswith(NOTE_CALL_PREFIX) and not pending:
+            found += 1
+            if found == count:
+                above = path[-1].id if path else None
+                return RestoreTarget(entry_id=above, title="your note", is_before_prompt=True)
+        elif files is not None and (files.total or files.uncovered):
             pending = True
         elif pending and isinstance(entry, MessageEntry) and isinstance(entry.message, UserMessage):
             found, pending = found + 1, False

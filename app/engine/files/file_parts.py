@@ -6,6 +6,7 @@ from app.engine.core.delivery import SendMessage
 from app.engine.core.session_core import SessionCore
 from app.engine.files.file_diagnostics import SessionDiagnostics
 from app.engine.files.file_restorer import FileRestorer
+from app.engine.files.memory_notes import MemoryNotes
 from app.engine.files.pending_changes import PendingChanges
 from app.engine.files.session_files import SessionFiles
 from app.engine.permissions.permission_gate import PermissionGate
@@ -56,6 +57,7 @@ class FileParts:
             options=core.options,
             next_run=core.next_run,
         )
+        self.notes = MemoryNotes(core.workspace, masking, send)
         self.restoring = FileRestorer(core.conversation, self.kept, send, require_idle)
         core.workspace.mutations.subscribe(self._changed)
 

@@ -9,9 +9,9 @@ import msgspec
 
 from app.engine.files.session_files import SessionFiles
 from app.engine.goals.check_files import named_files, read_by_check
+from app.engine.goals.workspace_marks import WorkspaceMark, WorkspaceMarks
 from app.sessions.session_log import SessionLog
 from app.undo.change_records import files_of
-from app.undo.workspace_marks import WorkspaceMark, WorkspaceMarks
 from app.values.entries import CustomEntry
 from app.values.todos import GOAL_ENTRY_TYPE, SET_MARK, CheckResult
 from tools.results import Json

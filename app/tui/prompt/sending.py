@@ -34,7 +34,7 @@ _OTHER_AGENTS_ALIASES = {
 """Aliases for commands of other agents."""
 _PAGES_ELSEWHERE = {
     **{"cost": "usage", "stats": "usage", "status": "session", "doctor": "session", "agents": "tasks"},
-    **{"skills": "context", "tools": "context", "memory": "context"},
+    **{"skills": "context", "tools": "context"},
 }
 """Pages of other agents, each with the page here that has the same."""
 DeliverWhenBusy = Literal["steer", "follow_up"]

@@ -10,6 +10,7 @@ from app.compaction.summary import BRANCH_PREAMBLE
 from app.engine.files.file_diagnostics import MESSAGE_TYPE as DIAGNOSTICS
 from app.engine.files.file_diagnostics import problem_line
 from app.engine.files.file_restorer import RESTORE_MESSAGE_TYPE
+from app.engine.files.memory_notes import NOTE_MESSAGE_TYPE
 from app.engine.files.pending_changes import RESOLVED_MESSAGE_TYPE as RESOLVED
 from app.tui.transcript.cell_block import cell_block
 from app.tui.transcript.changes_line import ChangesLine
@@ -347,6 +348,9 @@ def custom_block(block_id: str, message: CustomMessage, renderers: Renderers) ->
     elif message.custom_type == RESOLVED:
         became = text.partition(". ")[2] or text
         card = Card(title="staged changes", subject=one_line(became)[:200], blocks=(TextBlock(text=text),))
+    elif message.custom_type == NOTE_MESSAGE_TYPE:
+        line, path = str(details.get("line", "")), str(details.get("path", ""))
+        card = Card(title="note", subject=line or text, summary=path, blocks=(TextBlock(text=text),))
     elif message.custom_type == RESTORE_MESSAGE_TYPE:
         card = _files_card(text, details)
     else:

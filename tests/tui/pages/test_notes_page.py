@@ -1,13 +1,31 @@
 """`# a line` at the editor."""
 
+from datetime import date
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from app.engine.files.file_commands import undo_files
+from app.engine.files.memory_notes import NoteRefused
+from app.engine.permissions.permission_context import Approver, PermissionContext
+from app.engine.questions.form_questions import FormQuestions
+from app.engine.questions.remember_tool import RememberArguments, remember_tool
+from app.providers.scripted import say
+from app.resources.context_files import memory_files
 from app.resources.paths import Paths
 from app.tui.features.rules.notes import NotesPage
 from app.tui.prompt.sending import is_note
+from app.undo.content_store import UndoConfig
+from app.values.events import Event, QuestionAsked
+from app.values.messages import CustomMessage
+from tests.agent.scripted_loop import plain
+from tests.engine.scripted_session import ScriptedSession
 from tests.tui.pages.person import Person, at_the_keyboard
+from tools.base import Tool, ToolError
+
+TODAY = date.today().isoformat()
+SECRET = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
 
 
 @pytest.fixture
@@ -18,17 +36,35 @@ def paths(tmp_path: Path) -> Paths:
     return Paths.from_env({"HOME": str(tmp_path / "home")}, project)
 
 
-def page_of(paths: Paths, person: Person) -> NotesPage:
+def page_of(harness: ScriptedSession, paths: Paths, person: Person) -> NotesPage:
+    opened: list[Path] = person.copied  # pyright: ignore[reportAssignmentType]
+
+    def edit(path: Path) -> str:
+        opened.append(path)
+        return ""
+
     return NotesPage(
-        lambda: paths, person.ask, person.say, reload=lambda: person.copied.append(("reload", ""))
+        harness.session,
+        lambda: paths,
+        lambda: [paths.top / "AGENTS.md"],
+        edit,
+        person.ask,
+        person.say,
+        reload=lambda: person.copied.append(("reload", "")),
     )
+
+
+def session_in(paths: Paths) -> ScriptedSession:
+    undo = UndoConfig(store=paths.agent_dir / "undo", home=paths.home, may_ask_git=lambda: True)
+    return ScriptedSession(paths.home / "session", say("Hi."), say("Ho."), cwd=paths.cwd, undo=undo)
 
 
 async def noted(paths: Paths, *keys: str) -> tuple[str, Person]:
     became: list[str] = []
+    harness = session_in(paths)
 
     async def note() -> None:
-        became.append(await page_of(paths, person).note("# Use tabs"))
+        became.append(await page_of(harness, paths, person).note("# Use tabs"))
 
     async with at_the_keyboard() as person, person.asked(note()):
         await person.sees_soon("- Use spaces", "+ - Use tabs", "this project's", "yours, in every project")
@@ -39,15 +75,124 @@ async def noted(paths: Paths, *keys: str) -> tuple[str, Person]:
 async def test_the_line_goes_to_the_projects_file(paths: Paths) -> None:
     became, person = await noted(paths, "enter")
     assert became == "noted"
-    assert (paths.top / "AGENTS.md").read_text() == "# Rules\n\n- Use spaces\n- Use tabs\n"
-    assert person.heard == ["Saved in ~/project/AGENTS.md; it applies from the next request."]
+    assert (paths.top / "AGENTS.md").read_text() == f"# Rules\n\n- Use spaces\n- Use tabs ({TODAY})\n"
     assert person.copied == [("reload", "")]
 
 
 async def test_or_to_ones_own(paths: Paths) -> None:
     became, _ = await noted(paths, "2")
     assert became == "noted"
-    assert (paths.agent_dir / "AGENTS.md").read_text() == "- Use tabs\n"
+    assert (paths.agent_dir / "AGENTS.md").read_text() == f"- Use tabs ({TODAY})\n"
+
+
+async def test_a_note_is_shown_and_undone_by_itself(paths: Paths) -> None:
+    harness = session_in(paths)
+    project, own = memory_files(paths)
+    await harness.prompt("hi")
+    for file in (project, own):
+        await harness.session.memory.tell(file, await harness.session.memory.add(file, "Use tabs", paths))
+    shown = [plain(one) for one in harness.session.messages if isinstance(one, CustomMessage)]
+    assert f"- Use tabs ({TODAY})" in shown[0]
+    await undo_files(harness.session)
+    assert not own.path.exists() and "Use tabs" in project.path.read_text()
+    await undo_files(harness.session)
+    assert project.path.read_text() == "# Rules\n\n- Use spaces\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [(" ", "one line"), ("x" * 2_001, "one line"), (f"key {SECRET}", "has a secret")],
+    ids=["empty", "long", "secret"],
+)
+async def test_what_is_no_note_is_refused(paths: Paths, line: str, why: str) -> None:
+    harness = session_in(paths)
+    with pytest.raises(NoteRefused, match=why):
+        await harness.session.memory.add(memory_files(paths)[0], line, paths)
+    assert (paths.top / "AGENTS.md").read_text() == "# Rules\n\n- Use spaces\n"
+
+
+async def test_a_file_that_is_no_text_stays(paths: Paths) -> None:
+    (paths.top / "AGENTS.md").write_bytes(b"\xff\xfe")
+    with pytest.raises(NoteRefused, match="not UTF-8"):
+        await session_in(paths).session.memory.add(memory_files(paths)[0], "Use tabs", paths)
+    assert (paths.top / "AGENTS.md").read_bytes() == b"\xff\xfe"
+
+
+async def test_a_file_that_leads_out_of_the_project_stays(paths: Paths, tmp_path: Path) -> None:
+    outside = tmp_path / "outside.md"
+    outside.write_text("theirs\n")
+    (paths.top / "AGENTS.md").unlink()
+    (paths.top / "AGENTS.md").symlink_to(outside)
+    with pytest.raises(NoteRefused, match="was not changed"):
+        await session_in(paths).session.memory.add(memory_files(paths)[0], "Use tabs", paths)
+    assert outside.read_text() == "theirs\n"
+
+
+async def test_memory_opens_a_file_in_the_editor(paths: Paths) -> None:
+    harness = session_in(paths)
+    async with at_the_keyboard() as person, person.asked(page_of(harness, paths, person).open()):
+        await person.sees_soon("~/project/AGENTS.md", "this project's", "not there yet")
+        await person.press("enter")
+    assert person.copied == [paths.top / "AGENTS.md", ("reload", "")]
+
+
+def tool_of(harness: ScriptedSession, paths: Paths, asks: Approver) -> Tool:
+    standing = PermissionContext(home=paths.home, agent_dir=paths.agent_dir, asks=asks)
+    return remember_tool(
+        FormQuestions(standing, harness.session.events),
+        lambda: memory_files(paths),
+        lambda file, line: harness.session.memory.add(file, line, paths),
+    )
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        ("file", "The user saved it in"),
+        ("no", "The user did not save it"),
+        ("cancel", "The user did not save it"),
+    ],
+)
+async def test_the_model_proposes_and_the_person_decides(paths: Paths, answer: str, told: str) -> None:
+    harness = session_in(paths)
+    project, _ = memory_files(paths)
+    asked: list[QuestionAsked] = []
+
+    def reply(event: Event) -> None:
+        if isinstance(event, QuestionAsked) and event.answer is not None:
+            asked.append(event)
+            where = {"file": {"where": str(project.path)}, "no": {"where": "no"}, "cancel": None}
+            event.answer.set_result(where[answer])
+
+    harness.session.subscribe(reply)
+    tool = remember_tool(
+        FormQuestions(
+            PermissionContext(home=paths.home, agent_dir=paths.agent_dir, asks="person"),
+            harness.session.events,
+        ),
+        lambda: memory_files(paths),
+        lambda file, line: harness.session.memory.add(file, line, paths),
+    )
+    context: Any = None
+    result = await tool.run(RememberArguments(line="Use tabs"), context)
+    assert told in result.text and len(asked) == 1
+    assert ("Use tabs" in project.path.read_text()) is (answer == "file")
+
+
+async def test_nothing_is_saved_where_nobody_can_be_asked(paths: Paths) -> None:
+    harness = session_in(paths)
+    tool = remember_tool(
+        FormQuestions(
+            PermissionContext(home=paths.home, agent_dir=paths.agent_dir, asks="nobody"),
+            harness.session.events,
+        ),
+        lambda: memory_files(paths),
+        lambda file, line: harness.session.memory.add(file, line, paths),
+    )
+    context: Any = None
+    with pytest.raises(ToolError, match="nothing was saved"):
+        await tool.run(RememberArguments(line="Use tabs"), context)
+    assert "Use tabs" not in (paths.top / "AGENTS.md").read_text()
 
 
 @pytest.mark.parametrize(("key", "becomes"), [("3", "send"), ("escape", "kept")])

@@ -3,8 +3,7 @@
 from app.tui.features.context.screen import ContextScreen
 from app.tui.features.extensions.trust_screen import TrustScreen
 from app.tui.features.goal.page import GoalScreen
-from app.tui.features.helpers.page import HelpersScreen
-from app.tui.features.helpers.screen import HelperScreen
+from app.tui.features.helpers.page import HelperScreen, HelpersScreen
 from app.tui.features.jobs.page import JobsScreen
 from app.tui.features.map.screen import MapScreen, PlacesScreen
 from app.tui.features.mcp.form_screen import ChoicesScreen, FormScreen

@@ -34,13 +34,29 @@ class RulesFeature(Feature["RulesPage"]):
 
 
 class NotesFeature(Feature["NotesPage"]):
-    """The `#` prefix in the editor, which saves a note to a memory file."""
+    """The `#` prefix in the editor, which saves a note to a memory file, and these files."""
+
+    slash: Sequence[SlashCommand["NotesPage"]] = (
+        SlashCommand(
+            name="memory",
+            help="files that steer every session: open one in your editor",
+            run=lambda page, _: page.open(),
+        ),
+    )
 
     def page(self, screen: FeatureServices) -> "NotesPage":
         from app.tui.features.rules.notes import NotesPage  # noqa: PLC0415  (when it is first used)
 
         prompt = screen.assembled.prompt
-        return NotesPage(lambda: prompt.paths, screen.ask, screen.say, reload=prompt.reload)
+        return NotesPage(
+            screen.session,
+            lambda: prompt.paths,
+            lambda: [file.path for file in prompt.context_files.files],
+            screen.edit,
+            screen.ask,
+            screen.say,
+            reload=prompt.reload,
+        )
 
 
 RULES = RulesFeature()

@@ -1,15 +1,19 @@
 """`# a line` in the editor: adds the line to the user's or the project's memory file."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import msgspec
 
-from app.resources.context_files import MemoryFile, add_line, appended_item_text, memory_files
+from app.engine.session import Session
+from app.resources.context_files import MemoryFile, appended_item_text, memory_files
 from app.resources.paths import Paths
 from app.resources.text_files import read_text
+from app.tui.features.shared_dialogs import pick
 from app.tui.page_protocols import AskPerson, ShowMessage
 from app.tui.status.header_and_footer import short_path
 from app.values.user_errors import UserError
+from tools.amounts import size
 from widgets.lists.rows import ListRow
 from widgets.screens.dialogs import QuestionScreen
 from widgets.screens.preview import PreviewPart, PreviewText
@@ -23,7 +27,12 @@ class NotesPage(msgspec.Struct, frozen=True):
     """Saves notes to memory files; they count for later sessions, and for this one from its next
     request."""
 
+    session: Session
     paths: Callable[[], Paths]
+    steering: Callable[[], Sequence[Path]]
+    """Returns the context files of this session."""
+    edit: Callable[[Path], str]
+    """Opens a file in the user's editor; returns an error message or an empty text."""
     ask: AskPerson
     say: ShowMessage
     reload: Callable[[], None]
@@ -52,13 +61,45 @@ class NotesPage(msgspec.Struct, frozen=True):
             return "send"
         file = files[int(answer.id)]
         try:
-            add_line(file, line, paths)
+            dated = await self.session.memory.add(file, line, paths)
         except UserError as problem:
             self.say(str(problem), NoteKind.ERROR)
             return "kept"
         self.reload()
-        self.say(f"Saved in {short_path(file.path, paths.home)}; it applies from the next request.")
+        await self.session.memory.tell(file, dated)
         return "noted"
+
+    async def open(self) -> None:
+        """`/memory`: the files that steer this session, and those that notes go to; Enter opens one in the user's
+        editor."""
+        paths = self.paths()
+        labels = {file.path: file.label for file in memory_files(paths)}
+        places = dict.fromkeys((*self.steering(), *labels))
+        rows = [
+            ListRow(
+                id=str(place),
+                title=short_path(place, paths.home),
+                detail=", ".join(filter(None, (labels.get(place, ""), _size_of(place)))),
+            )
+            for place in places
+        ]
+        picked = await pick(
+            self.ask, "Memory", rows, order="given", choose="edit", note="# saves a line in one of them"
+        )
+        if picked is None or picked.row is None:
+            return
+        place = Path(picked.row.id)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        if problem := self.edit(place):
+            self.say(problem, NoteKind.ERROR)
+        self.reload()
+
+
+def _size_of(place: Path) -> str:
+    try:
+        return size(place.stat().st_size)
+    except OSError:
+        return "not there yet"
 
 
 def _shown(files: tuple[MemoryFile, ...], line: str, paths: Paths) -> PreviewText:

@@ -1,0 +1,88 @@
+"""The `remember` tool, with which the model proposes a line for a file that every session reads; the user decides."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Annotated, Any
+
+import msgspec
+
+from app.engine.questions.form_questions import FormQuestions
+from app.resources.context_files import MemoryFile
+from app.values.forms import AskedForm, FormChoice, FormField
+from app.values.user_errors import UserError
+from tools.arguments import text_argument
+from tools.base import Tool, ToolContext, ToolError, no_effects
+from tools.results import Card, TextBlock, ToolResult, text_result
+from tools.schema import schema_of
+from tools.text import escape_controls
+
+_UNASKABLE = "Nobody can be asked in this run, so nothing was saved. Put the line into your answer instead."
+_NO = "no"
+
+
+class RememberArguments(msgspec.Struct, frozen=True, kw_only=True):
+    line: Annotated[str, msgspec.Meta(description="One fact or rule, in one line")]
+
+
+def remember_tool(
+    forms: FormQuestions,
+    files: Callable[[], Sequence[MemoryFile]],
+    add: Callable[[MemoryFile, str], Awaitable[str]],
+) -> Tool:
+    async def run(arguments: RememberArguments, context: ToolContext) -> ToolResult:
+        line = escape_controls(" ".join(arguments.line.split()))
+        if not line:
+            raise ToolError("The line is empty.")
+        if not forms.can_ask:
+            raise ToolError(_UNASKABLE)
+        offered = files()
+        reply = await forms.ask(_form(line, offered))
+        answer = str(reply.content.get("where", _NO)) if reply.action == "accept" else _NO
+        file = next((one for one in offered if str(one.path) == answer), None)
+        if file is None:
+            return text_result("The user did not save it. Do not propose it again.")
+        try:
+            dated = await add(file, line)
+        except UserError as problem:
+            raise ToolError(str(problem)) from None
+        return text_result(
+            f"The user saved it in {file.path}:\n- {dated}", details={"path": str(file.path), "line": dated}
+        )
+
+    return Tool(
+        name="remember",
+        description="Propose a lasting fact or rule for every later session. The person decides.",
+        schema=schema_of(RememberArguments),
+        arguments=RememberArguments,
+        effects=no_effects,
+        kind="think",
+        is_for_helpers=False,
+        run=run,
+        show=_show,
+        mode="sequential",
+        is_read_only=True,
+    )
+
+
+def _form(line: str, files: Sequence[MemoryFile]) -> AskedForm:
+    choices = [
+        *(FormChoice(value=str(one.path), title=f"Save it in {one.path}", detail=one.label) for one in files),
+        FormChoice(value=_NO, title="Do not save it"),
+    ]
+    asked = f"Remember this in every session?\n\n- {line}"
+    return AskedForm(
+        message=asked,
+        fields=(
+            FormField(
+                name="where", title="Remember", kind="choice", description=asked, choices=tuple(choices)
+            ),
+        ),
+    )
+
+
+def _show(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
+    subject = text_argument(arguments, "line")
+    if result is None:
+        return Card(title="remember", subject=subject)
+    saved = (result.details or {}).get("path")
+    summary = f"saved in {saved}" if saved else "not saved"
+    return Card(title="remember", subject=subject, summary=summary, blocks=(TextBlock(text=result.text),))

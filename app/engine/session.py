@@ -29,6 +29,8 @@ from tools.workspace import PtyHost
 
 if TYPE_CHECKING:
     from app.engine.files.change_review import ChangeReview
+    from app.engine.files.staged_review import StagedReview
+    from tools.edits.pending import StagedAction
 
 
 class Session:
@@ -161,6 +163,12 @@ class Session:
 
         core = self._made.core
         return ChangeReview(core.conversation, core.event_bus, self.files, self.restoring)
+
+    def staged_review(self, staged: "StagedAction") -> "StagedReview":
+        """What a person decides about staged changes, hunk by hunk, before they are written."""
+        from app.engine.files.staged_review import StagedReview  # noqa: PLC0415  (when it is first used)
+
+        return StagedReview(self.review, self.tools.workspace, staged)
 
     async def prompt(
         self,

@@ -131,6 +131,13 @@ class PendingChanges:
             raise UnknownAction(f"No action {id} waits. Waiting: {known}.")
         return found
 
+    def restage(self, id: str, label: str, files: Sequence[StagedFile]) -> None:
+        """Replaces what an action would write. Raises `UnknownAction`."""
+        found = self.find(id)
+        made = msgspec.structs.replace(found, label=label, files=tuple(files))
+        self._waiting[self._waiting.index(found)] = made
+        self._notify(None)
+
     def affected_paths(self, id: str | None) -> tuple[str, ...]:
         """Returns the files that applying would write, for all actions that the id may mean."""
         chosen = [one for one in self._waiting if id in (None, one.id)]

@@ -45,6 +45,11 @@ class ChangeReview(msgspec.Struct, frozen=True):
         """Returns which hunks of a file still stand, or why none can be taken back."""
         return await self.files.planned(lambda restores: restores.present(file))
 
+    def words(self, path: str) -> str:
+        """Returns what is to be read below the hunks of a file; nothing for written changes."""
+        del path
+        return ""
+
     @property
     def decisions(self) -> Decisions:
         """What was decided on this branch so far."""

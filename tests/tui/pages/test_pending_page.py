@@ -4,13 +4,17 @@ from pathlib import Path
 
 from app.engine.files.pending_changes import RequestedChange
 from app.tui.features.pending.page import PendingPage
+from app.tui.features.review.page import ReviewPage
 from tests.engine.scripted_session import ScriptedSession
 from tests.tui.pages.person import Person, at_the_keyboard
 from tools.registry import builtin_tools
 
 
 def page_of(harness: ScriptedSession, person: Person) -> PendingPage:
-    return PendingPage(harness.session, person.ask, person.say)
+    review = ReviewPage(
+        harness.session, person.ask, person.say, person.copy, edit=lambda path, line: "no editor"
+    )
+    return PendingPage(harness.session, person.ask, person.say, review.open_staged)
 
 
 async def staged(folder: Path) -> ScriptedSession:
@@ -76,3 +80,31 @@ async def test_the_list_follows_what_others_stage_and_answer(tmp_path: Path) -> 
         await person.until(lambda: "first" not in person.sees)
         await person.press("escape")
     assert len(harness.session.pending.waiting) == 2
+
+
+async def test_a_hunk_that_is_left_out_is_not_written(tmp_path: Path) -> None:
+    harness = ScriptedSession(tmp_path, tools=builtin_tools())
+    old = "".join(f"line {number}\n" for number in range(40))
+    new = old.replace("line 5\n", "five\n").replace("line 30\n", "thirty\n")
+    (tmp_path / "a.txt").write_text(old)
+    changes = [RequestedChange(path="a.txt", text=new), RequestedChange(path="b.txt", text="new\n")]
+    await harness.session.pending.stage("both", "mine", changes)
+    async with at_the_keyboard() as person, person.asked(page_of(harness, person).open()):
+        await person.press("enter")
+        await person.sees_soon("Staged: both", "hunk 1 of 2")
+        await person.press("tab")
+        await person.sees_soon("no other comparison")
+        await person.press("x", "x", "u", "x")
+        await person.sees_soon("› b.txt", "whole file")
+        await person.press("x", "u")
+        await person.sees_soon("undone")
+        await person.press("K", "j", "u")
+        await person.sees_soon("undone", "hunk 2 of 2")
+        await person.press("escape")
+        await person.sees_soon("Staged changes", "both, without what the user left out: a.txt line 6")
+        await person.press("ctrl+s")
+        await person.until(lambda: not harness.session.pending.waiting)
+        await person.press("escape")
+    assert (tmp_path / "a.txt").read_text() == old.replace("line 30\n", "thirty\n")
+    assert (tmp_path / "b.txt").read_text() == "new\n"
+    assert "a.txt line 6" in str(harness.session.messages[-1])

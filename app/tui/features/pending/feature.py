@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from app.tui.feature import Feature, FeatureServices, Subscription
 from app.tui.features.permissions.feature import APPROVALS
+from app.tui.features.review.feature import REVIEW
 from app.tui.slash import SlashCommand
 from app.values.events import AgentSettled, AgentStart, SessionReplaced
 from app.values.pending import PendingChanged
@@ -22,7 +23,9 @@ class PendingFeature(Feature["PendingPage"]):
     def page(self, screen: FeatureServices) -> "PendingPage":
         from app.tui.features.pending.page import PendingPage  # noqa: PLC0415  (when it is first used)
 
-        return PendingPage(screen.session, screen.ask, screen.say)
+        return PendingPage(
+            screen.session, screen.ask, screen.say, lambda staged: screen.page(REVIEW).open_staged(staged)
+        )
 
 
 class StagedQuestionsFeature(Feature["StagedQuestions"]):

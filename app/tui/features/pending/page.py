@@ -1,13 +1,12 @@
 """`/pending`: shows staged changes, and applies or discards them."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import ClassVar
 
 import msgspec
 from textual.binding import BindingType
 
 from app.engine.session import Session
-from app.tui.features.shared_dialogs import read_card
 from app.tui.page_protocols import AskPerson, ShowMessage
 from app.values.events import Event
 from app.values.pending import PendingChanged
@@ -22,7 +21,7 @@ from widgets.transcript.blocks import NoteKind
 
 
 class PendingScreen(PickerScreen):
-    """Enter opens what would be written."""
+    """Enter reviews what would be written."""
 
     ACTIONS = (
         PickerAction(id="app.pending.apply", keys="ctrl+s", label="apply", closes=False, importance=8),
@@ -37,7 +36,7 @@ class PendingScreen(PickerScreen):
             "Staged changes",
             rows,
             order="given",
-            choose="preview",
+            choose="review",
             empty="no staged changes",
             preview=files,
         )
@@ -53,6 +52,8 @@ class PendingPage(msgspec.Struct, frozen=True):
     session: Session
     ask: AskPerson
     say: ShowMessage
+    review: Callable[[StagedAction], Awaitable[None]]
+    """Opens the review desk for staged changes."""
 
     async def open(self) -> None:
         if not self.session.pending.waiting:
@@ -64,7 +65,7 @@ class PendingPage(msgspec.Struct, frozen=True):
                 return
             found = self._waiting(picked.row.id)
             if found is not None:
-                await read_card(self.ask, one_line(found.label), staged_card(found), is_asked=True)
+                await self.review(found)
 
     async def _picked(self) -> Picked | None:
         """Shows the list and updates it while changes are staged or resolved."""

@@ -30,6 +30,7 @@ class StagedQuestions(msgspec.Struct):
     spawn: Spawn
     _is_working: bool = False
     _asked_id: str = ""
+    _asked: StagedAction | None = None
     _answer: "asyncio.Future[Any] | None" = None
 
     def note(self, event: Event) -> None:
@@ -47,8 +48,8 @@ class StagedQuestions(msgspec.Struct):
 
     def _look(self) -> None:
         waiting = self.session.pending.waiting
-        if self._asked_id and all(one.id != self._asked_id for one in waiting):
-            self._withdraw()
+        if self._asked_id and all(one is not self._asked for one in waiting):
+            self._withdraw()  # it is answered, or less of it would be written
         if waiting and not self._asked_id and not self._is_working:
             self._ask(waiting[0], len(waiting))
 
@@ -63,7 +64,7 @@ class StagedQuestions(msgspec.Struct):
         ]
         if len(files) > _MAX_FILES:
             files[_MAX_FILES - 1 :] = [f"… and {len(files) - _MAX_FILES + 1} more files"]
-        self._asked_id = staged.id
+        self._asked_id, self._asked = staged.id, staged
         self._answer = self.approvals.ask_about_staged(
             one_line(staged.source_tool),
             "\n".join((one_line(staged.label), *files)),

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import msgspec
 
+from app.engine.files.change_review import ChangeReview
 from app.engine.files.session_files import DiffSource, EntryDiff, GitDiff, PromptDiff, SessionDiff
+from app.engine.files.staged_review import StagedReview
 from app.engine.session import Session
 from app.tui.features.review.rows import FOLD_ID, ShownFile, blocks_of, is_decided, nothing_to_show
 from app.tui.features.review.screen import FileRow, ReviewAction, ReviewScreen, ReviewView
@@ -23,6 +25,7 @@ from app.undo.review.reviewed_files import (
 )
 from app.values.user_errors import UserError
 from tools.amounts import changed_lines
+from tools.edits.pending import StagedAction
 from tools.files.presence import exists
 from widgets.screens.dialogs import TextScreen
 from widgets.transcript.blocks import NoteKind
@@ -33,6 +36,7 @@ _TITLES = {
     "session": "Changed by this session",
     "prompt": "Changed by the last prompt",
     "git": "Changed since the last commit",
+    "staged": "Staged changes",
 }
 _EMPTY_TEXTS = {
     "session": "This session changed no files.",
@@ -43,6 +47,8 @@ _NO_SCOPE = (
     "Unknown comparison. /review-changes takes prompt, session, git, or the id of an entry of this branch "
     "(/tree shows them); /diff shows the session's changes, /diff git the uncommitted ones."
 )
+_STAGED = "staged"
+"""The scope of a desk for staged changes."""
 _MAX_COUNTED_FILES = 300
 """Of more files it is not counted how much is decided."""
 SEND, LATER, DROP = "Send now", "Keep for later", "Drop"
@@ -60,7 +66,13 @@ class ReviewPage(msgspec.Struct, frozen=True):
     async def open(self, scope: str = "prompt") -> None:
         if scope not in _SCOPES and scope not in self.session.log:
             raise UserError(_NO_SCOPE)
-        desk = _Desk(self, scope)
+        await self._review(_Desk(self, self.session.review, scope))
+
+    async def open_staged(self, staged: StagedAction) -> None:
+        """Opens staged changes, of which hunks can be left out before the rest is applied."""
+        await self._review(_Desk(self, self.session.staged_review(staged), _STAGED))
+
+    async def _review(self, desk: "_Desk") -> None:
         await desk.open()
         if desk.is_sending or (desk.remarked and self.session.review.decisions.remarks):
             await self.end(is_sending=desk.is_sending)
@@ -94,10 +106,9 @@ class _Decided(msgspec.Struct, frozen=True):
 class _Desk:
     """The state of one opened desk."""
 
-    def __init__(self, page: ReviewPage, scope: str) -> None:
+    def __init__(self, page: ReviewPage, review: ChangeReview | StagedReview, scope: str) -> None:
         self._page = page
-        self._session = page.session
-        self._review = page.session.review
+        self._review = review
         self._scope = scope
         self._prompt_id: str | None = None
         self._changes: ReviewedChanges | None = None
@@ -130,7 +141,7 @@ class _Desk:
         figures = changed_lines(shown.added, shown.removed)
         return ReviewView(
             title=shown.title,
-            files=tuple([await self._row(one) for one in changes.files]),
+            files=await self._rows(changes),
             note=" · ".join(word for word in (shown.note, figures) if word),
             empty=_EMPTY_TEXTS.get(self._scope, "No changes since then."),
         )
@@ -140,7 +151,11 @@ class _Desk:
             return PromptDiff(entry_id=self._prompt_id)
         return _DIFF_SOURCES.get(self._scope) or EntryDiff(entry_id=self._scope)
 
-    async def _row(self, listed: ListedFile) -> FileRow:
+    async def _rows(self, changes: ReviewedChanges) -> tuple[FileRow, ...]:
+        decided = self._review.decisions
+        return tuple([await self._row(one, decided) for one in changes.files])
+
+    async def _row(self, listed: ListedFile, decided: Decisions) -> FileRow:
         file = listed.difference
         why = f"from {listed.origin}" if listed.origin else file.why
         return FileRow(
@@ -150,12 +165,12 @@ class _Desk:
             removed=f"−{file.removed:,}" if file.removed else "",
             by=file.by,
             why=" · ".join(word for word in (listed.folded, why) if word),
-            progress=await self._progress(listed),
+            progress=await self._progress(listed, decided),
         )
 
-    async def _progress(self, listed: ListedFile) -> str:
-        """Returns how many hunks are decided, where any decision was made; only hashes of known files."""
-        changes, decided = self._changes, self._review.decisions
+    async def _progress(self, listed: ListedFile, decided: Decisions) -> str:
+        """Returns how many hunks of a file are decided; empty before the first decision."""
+        changes = self._changes
         if changes is None or len(changes.files) > _MAX_COUNTED_FILES:
             return ""
         if not decided.kept and not decided.remarks and not self._visit:
@@ -211,6 +226,7 @@ class _Desk:
             },
             folded=folded,
             hidden=len(file.hunks) - len(hunks),
+            words=self._review.words(path),
             hunks=tuple(hunks),
         )
         decided = self._review.decisions
@@ -279,6 +295,9 @@ class _Desk:
                 await self._copy_all(screen)
 
     async def _other_scope(self, screen: ReviewScreen, step: int) -> None:
+        if self._scope == _STAGED:
+            screen.show_note("staged changes have no other comparison")
+            return
         at = _SCOPES.index(self._scope) if self._scope in _SCOPES else -step
         self._scope = _SCOPES[(at + step) % len(_SCOPES)]
         self._prompt_id = None
@@ -286,6 +305,9 @@ class _Desk:
 
     async def _other_prompt(self, screen: ReviewScreen, *, is_older: bool) -> None:
         shown = self._changes.differences if self._changes is not None else None
+        if self._scope == _STAGED:
+            screen.show_note("staged changes have no other comparison")
+            return
         if self._scope != "prompt":
             self._scope, self._prompt_id = "prompt", None
         elif shown is not None:
@@ -391,7 +413,7 @@ class _Desk:
     async def _count(self, screen: ReviewScreen) -> None:
         """Updates how much of each file is decided."""
         if self._changes is not None:
-            files = tuple([await self._row(one) for one in self._changes.files])
+            files = await self._rows(self._changes)
             screen.show_view(msgspec.structs.replace(screen.view, files=files, start=""), is_new=False)
 
     async def _undo(self, screen: ReviewScreen, path: str, block_id: str) -> None:

@@ -25,6 +25,8 @@ class ShownFile(msgspec.Struct, frozen=True, kw_only=True):
     folded: str = ""
     hidden: int = 0
     """Hunks left out in which only blanks differ."""
+    words: str = ""
+    """A text below the hunks."""
     hunks: tuple[ReviewedHunk, ...]
 
     @property
@@ -53,6 +55,8 @@ def blocks_of(shown: ShownFile, kept: frozenset[str], remarks: Sequence[Remark])
     if not blocks:
         count = "1 change" if shown.hidden == 1 else f"{shown.hidden} changes"
         blocks = [NoteBlock(id="hidden", text=f"{count} of blanks hidden; w shows them.")]
+    if shown.words:
+        blocks.append(NoteBlock(id="words", text=escape_controls(shown.words), kind=NoteKind.WARNING))
     return blocks
 
 

@@ -100,7 +100,8 @@ def _read(files: Iterable[Path], problems: list[str]) -> Iterator[HelperKind]:
             continue
         if document.problem:
             problems.append(f"{path}: {document.problem}")
-            continue
+            if "description" not in document.fields or document.fields.get("tools", "") is None:
+                continue  # a list of tools that was not read would let it use all
         name = str(document.fields.get("name") or path.stem)
         if not _NAME.match(name):
             problems.append(f"{path}: the name “{name[:60]}” needs letters, digits, - and _ only, at most 40")

@@ -2,6 +2,7 @@
 text on demand."""
 
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -15,10 +16,11 @@ from app.values.user_errors import FileError
 from tools.files.presence import is_dir, is_file
 from tools.patterns import late
 
-_SKILL_NAME = late(r"[a-z0-9]+(?:-[a-z0-9]+)*\Z")
+_SKILL_NAME = late(r"[^\W_]+(?:-[^\W_]+)*\Z")
+_MAX_NAME_CHARS = 64
 _SKILL_BLOCK = late(r'<skill name="([^"\n]*)" location="([^"\n]*)">\n.*?\n</skill>(?=\n\n|\Z)', re.DOTALL)
 _SKILL_CALL = late(r"/skill:(\S+)\s*(.*)\Z", re.DOTALL)
-_SKILL_MENTION = late(r"(?<![\w$\\])\$([a-z0-9]+(?:-[a-z0-9]+)*)(?![\w-])")
+_SKILL_MENTION = late(r"(?<![\w$\\])\$([^\W_]+(?:-[^\W_]+)*)(?![\w-])")
 _MAX_FOLDER_DEPTH = 4
 _MAX_FOLDERS = 2000
 
@@ -172,11 +174,13 @@ def _read(path: Path, problems: list[str]) -> Skill | None:
     if document is None:
         return None
     reason = _reason(document.fields, document.problem)
-    if reason:
-        problems.append(f"{path}: {reason}. The skill is ignored.")
+    name, fault = _name(document.fields, path)
+    if reason or not name:
+        problems.append(f"{path}: {reason or fault}. The skill is ignored.")
         return None
-    name = str(document.fields["name"])
-    if path.name == "SKILL.md" and path.parent.name != name:
+    if fault:
+        problems.append(f"{path}: {fault}; it is called {name}, as its folder")
+    elif path.name == "SKILL.md" and _normal(path.parent.name) != name:
         problems.append(
             f"{path}: its folder is called {path.parent.name}, but the skill {name}; both should be the same"
         )
@@ -189,15 +193,35 @@ def _read(path: Path, problems: list[str]) -> Skill | None:
     )
 
 
+def _name(fields: dict[str, Any], path: Path) -> tuple[str, str]:
+    """Returns a skill's name, or its folder's where it has no valid one, and what is wrong with it. The name is empty
+    if neither is valid."""
+    said = fields.get("name")
+    name = _normal(said) if isinstance(said, str) else ""
+    if _is_name(name):
+        return name, ""
+    fault = (
+        f"the name {name[:80]!r} must be at most {_MAX_NAME_CHARS} lower-case letters, digits and single hyphens"
+        if name
+        else "the name is missing"
+    )
+    folder = _normal(path.parent.name) if path.name == "SKILL.md" else ""
+    return folder if _is_name(folder) else "", fault
+
+
+def _is_name(name: str) -> bool:
+    return len(name) <= _MAX_NAME_CHARS and name == name.lower() and _SKILL_NAME.match(name) is not None
+
+
+def _normal(name: str) -> str:
+    return unicodedata.normalize("NFKC", name.strip())
+
+
 def _reason(fields: dict[str, Any], problem: str) -> str:
     """Returns why this is not a valid skill, in plain words; empty if it is valid."""
-    name, description = fields.get("name"), fields.get("description")
+    description = fields.get("description")
     if not fields:
         return problem or "needs a block between two --- lines at the top, with name and description"
-    if not isinstance(name, str) or not name:
-        return "the name is missing"
-    if len(name) > 64 or not _SKILL_NAME.match(name):
-        return f"the name {name[:80]!r} must be at most 64 lower-case letters, digits and single hyphens"
     if not isinstance(description, str) or not description.strip():
         return "the description is missing"
     if len(description) > 1024:

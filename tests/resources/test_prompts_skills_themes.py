@@ -107,11 +107,39 @@ def test_skills_are_found_in_every_place_and_the_nearest_counts(paths: Paths, pu
     ],
 )
 def test_an_invalid_skill_is_reported_with_the_reason(paths: Paths, put, text: str, reason: str):
-    path = put(paths.agent_dir / "skills" / "bad" / "SKILL.md", text)
+    path = put(paths.agent_dir / "skills" / "Not_A_Name" / "SKILL.md", text)
     found = find_skills(paths, is_trusted=False)
     assert found.skills == ()
     assert reason in found.problems[0]
     assert str(path) in found.problems[0]
+
+
+@pytest.mark.parametrize(
+    ("folder", "said", "name", "is_told"),
+    [
+        ("my-skill", "my-skill", "my-skill", False),
+        ("my-skill", "MySkill", "my-skill", True),
+        ("my-skill", "a" * 70, "my-skill", True),
+        ("my-skill", "-my-skill", "my-skill", True),
+        ("my-skill", "my--skill", "my-skill", True),
+        ("my-skill", "my_skill", "my-skill", True),
+        ("my-skill", "sc:my skill", "my-skill", True),
+        ("wrong-name", "correct-name", "correct-name", True),
+        ("技能", "技能", "技能", False),
+        ("мой-навык", "мой-навык", "мой-навык", False),
+        ("МОЙ-НАВЫК", "МОЙ-НАВЫК", None, True),
+        ("café", "cafe\u0301", "café", False),
+    ],
+)
+def test_a_skills_name_is_valid_or_its_folders(
+    paths: Paths, put, folder: str, said: str, name: str | None, is_told: bool
+):
+    put(paths.agent_dir / "skills" / folder / "SKILL.md", skill(said, more="license: MIT\n"))
+    found = find_skills(paths, is_trusted=False)
+    assert [one.name for one in found.skills] == ([name] if name else [])
+    assert bool(found.problems) is is_told
+    if name:
+        assert [one.name for one in found.mentioned_in(f"use ${name}, please")] == [name]
 
 
 def test_a_skill_is_called_with_its_place_and_arguments(paths: Paths, put):

@@ -11,7 +11,7 @@ from app.resources.paths import Paths
 from tools.patterns import late
 
 AGENTS_FOLDER = "agents"
-_NAME = late(r"[A-Za-z0-9](?:[A-Za-z0-9_-]{0,38}[A-Za-z0-9])?\Z")
+_NAME = late(r"[A-Za-z0-9](?:[A-Za-z0-9_-]{0,62}[A-Za-z0-9])?\Z")
 _MAX_DESCRIPTION = 300
 _MAX_FILES = 100
 _TOOL_NAMES: Mapping[str, str] = {
@@ -104,7 +104,7 @@ def _read(files: Iterable[Path], problems: list[str]) -> Iterator[HelperKind]:
                 continue  # a list of tools that was not read would let it use all
         name = str(document.fields.get("name") or path.stem)
         if not _NAME.match(name):
-            problems.append(f"{path}: the name “{name[:60]}” needs letters, digits, - and _ only, at most 40")
+            problems.append(f"{path}: the name “{name[:60]}” needs letters, digits, - and _ only, at most 64")
             continue
         yield _kind(name, document.fields, document.body, path, problems)
 

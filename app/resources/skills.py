@@ -18,6 +18,7 @@ from tools.patterns import late
 
 _SKILL_NAME = late(r"[^\W_]+(?:-[^\W_]+)*\Z")
 _MAX_NAME_CHARS = 64
+_MAX_DESCRIPTION_CHARS = 1024
 _SKILL_BLOCK = late(r'<skill name="([^"\n]*)" location="([^"\n]*)">\n.*?\n</skill>(?=\n\n|\Z)', re.DOTALL)
 _SKILL_CALL = late(r"/skill:(\S+)\s*(.*)\Z", re.DOTALL)
 _SKILL_MENTION = late(r"(?<![\w$\\])\$([^\W_]+(?:-[^\W_]+)*)(?![\w-])")
@@ -184,9 +185,15 @@ def _read(path: Path, problems: list[str]) -> Skill | None:
         problems.append(
             f"{path}: its folder is called {path.parent.name}, but the skill {name}; both should be the same"
         )
+    description = " ".join(str(document.fields["description"]).split())
+    if len(description) > _MAX_DESCRIPTION_CHARS:
+        problems.append(
+            f"{path}: the description has {len(description)} characters; the model reads the first "
+            f"{_MAX_DESCRIPTION_CHARS}"
+        )
     return Skill(
         name=name,
-        description=" ".join(str(document.fields["description"]).split()),
+        description=description[:_MAX_DESCRIPTION_CHARS],
         path=path,
         is_for_model=document.fields.get("disable-model-invocation") is not True,
         fields=document.fields,
@@ -224,6 +231,4 @@ def _reason(fields: dict[str, Any], problem: str) -> str:
         return problem or "needs a block between two --- lines at the top, with name and description"
     if not isinstance(description, str) or not description.strip():
         return "the description is missing"
-    if len(description) > 1024:
-        return f"the description has {len(description)} characters, at most 1024 are allowed"
     return ""

@@ -146,6 +146,8 @@ async def test_what_a_hook_asks_about_is_refused_without_a_person(tmp_path: Path
     [
         ("echo broken >&2; exit 1", "exit code 1: broken"),
         ("kill -9 $$", "failed ("),
+        ("kill -9 0", "failed ("),
+        ("kill -9 -1", "failed ("),
         ("sleep 60", "took longer than 1 seconds"),
         ("printf '{oops'", "cannot be read"),
         (decides("maybe"), "cannot be read"),

@@ -101,7 +101,6 @@ def test_skills_are_found_in_every_place_and_the_nearest_counts(paths: Paths, pu
         (skill("Bad_Name"), "lower-case"),
         (skill("a" * 65), "at most 64"),
         (skill("ok", "''"), "the description is missing"),
-        (skill("ok", "x" * 1025), "at most 1024"),
         ("---\ndescription: x\n---\n", "the name is missing"),
         ("---\n- a\n---\n", "must contain"),
     ],
@@ -140,6 +139,13 @@ def test_a_skills_name_is_valid_or_its_folders(
     assert bool(found.problems) is is_told
     if name:
         assert [one.name for one in found.mentioned_in(f"use ${name}, please")] == [name]
+
+
+def test_a_long_description_is_cut_and_told(paths: Paths, put):
+    put(paths.agent_dir / "skills" / "ok" / "SKILL.md", skill("ok", "x" * 1030))
+    found = find_skills(paths, is_trusted=False)
+    assert len(found.skills[0].description) == 1024
+    assert "has 1030 characters" in found.problems[0]
 
 
 def test_a_skill_is_called_with_its_place_and_arguments(paths: Paths, put):

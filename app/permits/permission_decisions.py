@@ -14,6 +14,12 @@ PermissionMode = Literal["read-only", "ask", "auto-edit", "full"]
 CallOutcome = Literal["run", "ask", "refuse"]
 
 PERMISSION_MODES: tuple[PermissionMode, ...] = ("read-only", "ask", "auto-edit", "full")
+MODE_WORDS: dict[PermissionMode, str] = {
+    "read-only": "runs safe commands; refuses everything else",
+    "ask": "runs safe commands; asks about everything else",
+    "auto-edit": "runs commands in the sandbox; asks about network commands",
+    "full": "runs everything except dangerous commands",
+}
 _OUTCOMES: dict[PermissionMode, dict[Risk, CallOutcome]] = {
     "read-only": {"safe": "run", "contained": "refuse", "forbidden": "refuse"},
     "ask": {"safe": "run", "contained": "ask", "forbidden": "ask"},

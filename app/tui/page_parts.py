@@ -56,7 +56,7 @@ class PageParts:
         self.search_bar = SearchBar(self.transcript, id="search")
         self.approval_bar = ApprovalBar(clock=clock, give_back=self.editor.insert, id="approval")
         self.side_panel = SidePanel(id="side")
-        self.first_screen = WelcomeMessage(session, key_label)
+        self.first_screen = WelcomeMessage(assembled, key_label)
         self.presenter = Presenter(
             session,
             self.transcript,
@@ -65,6 +65,7 @@ class PageParts:
             clock,
             next_steps(assembled.choice, table.key_of, env),
             lambda work: self.tasks.spawn(work),
+            self.first_screen.blocks,
         )
         self.status = StatusLines(
             assembled,

@@ -34,7 +34,6 @@ from app.tui.features.todos.feature import TODO_LIST
 from app.tui.keys.action_table import ActionTable
 from app.tui.keys.keymap import textual_spelling
 from app.tui.page_protocols import KeyLabel
-from app.tui.status import header_and_footer as bars
 from app.values.content import Image
 from widgets.editor.prompt import PromptEditor
 from widgets.textual_internals import bindings_of, rows_of
@@ -89,10 +88,6 @@ class StartOptions(msgspec.Struct, frozen=True, kw_only=True):
             app.register.page(TODO_LIST).show()
         if app.session.goal.is_set:
             app.register.page(GOAL).follow()
-        if not app.assembled.effective_settings.settings.display.quiet_startup and bars.is_offline_session(
-            app.session
-        ):
-            app.transcript.add(app.page.first_screen.block(app.assembled.places.folder))
         if app.size.width < MIN_TERMINAL_SIZE.width or app.size.height < MIN_TERMINAL_SIZE.height:
             app.presenter.note(TOO_SMALL_TEXT.format(size=app.size), NoteKind.WARNING)
         for text in (*app.assembled.problems, *key_problems):
@@ -139,6 +134,7 @@ class StartOptions(msgspec.Struct, frozen=True, kw_only=True):
         app.is_ready.set()
         servers = app.session.mcp
         servers.begin()
+        app.tasks.spawn(app.page.first_screen.count_rules(app.presenter.update_first_page))
         if self.indexes and not self.opens_sessions:  # the session list starts it after its first rows
             app.session_texts.read()
         if app.assembled.project.decision.needs_answer:

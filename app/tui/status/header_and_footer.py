@@ -298,12 +298,6 @@ def branch_of(session: Session) -> str:
     return next((labels[entry.id] for entry in reversed(log.path_to()) if entry.id in labels), "")
 
 
-def is_offline_session(session: Session) -> bool:
-    """Returns whether this is a first start: no provider is connected and there are no messages."""
-    model = session.state.model
-    return model is not None and is_offline(model) and not session.messages
-
-
 def is_offline(model: Model) -> bool:
     return model.api == "offline"
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, assert_never
 
 import msgspec
@@ -102,6 +102,9 @@ from widgets.transcript.blocks import (
 )
 from widgets.transcript.view import Transcript
 
+_ON_FIRST_PAGE = (EntryAppended, ModelChanged, ThinkingLevelChanged, McpServersChange, PlanModeChanged)
+"""Events after which the first page may say something else."""
+
 
 class Presenter:
     """Shows one session in one transcript. Events about other parts go to `on_other`."""
@@ -115,9 +118,13 @@ class Presenter:
         clock: Callable[[], float] = time.monotonic,
         next_step: Callable[[AssistantMessage], str] = lambda _: "",
         spawn: Callable[[Awaitable[None]], object] = asyncio.ensure_future,
+        first_page: Callable[[], Sequence[NoteBlock]] = tuple,
     ) -> None:
+        """`first_page`: the blocks before the first prompt, which it removes."""
         self._session, self._transcript = session, transcript
         self._on_other = on_other
+        self._first_page = first_page
+        self._first_blocks: Sequence[NoteBlock] = ()
         self._clock = clock
         self._calls: dict[str, ShownCall] = {}
         self._by_index: dict[int, ShownCall] = {}
@@ -155,6 +162,32 @@ class Presenter:
         if not self._session.is_running and (line := self._changed.rest()) is not None:
             blocks.append(line)
         self._transcript.replace_all(blocks)
+        self._first_blocks = ()
+        if not blocks:
+            self._show_first_page()
+
+    def update_first_page(self) -> None:
+        """Draws the first page again after something that it names has changed."""
+        if self._first_blocks and not self._session.messages:
+            self._show_first_page()
+
+    def _show_first_page(self) -> None:
+        shown = self._first_page()
+        kept = {block.id for block in shown}
+        for gone in self._first_blocks:
+            if gone.id not in kept:
+                self._transcript.remove_block(gone.id)
+        self._first_blocks = shown
+        for block in shown:
+            if block != self._transcript.block(block.id):
+                self._transcript.add(block)
+
+    def _leave_first_page(self) -> None:
+        """Removes the first page with the first prompt, except suggestions, which the prompt may be one of."""
+        for block in self._first_blocks:
+            if not block.tries:
+                self._transcript.remove_block(block.id)
+        self._first_blocks = ()
 
     def show_earlier(self) -> None:
         """Starts to add earlier blocks, which the first paint does not wait for."""
@@ -172,6 +205,8 @@ class Presenter:
             self._earlier.draw_again(changed)
 
     def show(self, event: Event) -> None:
+        if isinstance(event, _ON_FIRST_PAGE):
+            self.update_first_page()
         if isinstance(event, QuestionAsked):
             self._on_other(event)  # the question's bar before its card: from then on keys answer it
             self._note_question(event)
@@ -282,6 +317,7 @@ class Presenter:
 
     def _begin(self, message: Message) -> None:
         if isinstance(message, UserMessage):
+            self._leave_first_page()
             self._failed.prompt_begins()
             self._transcript.add(replay.user_block(message.id, message, self.renderers))
         elif isinstance(message, AssistantMessage):

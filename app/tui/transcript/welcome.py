@@ -1,12 +1,21 @@
-"""The first screen in offline mode: what works, how to connect a model, what to try."""
+"""The page before the first prompt: what answers, what it may do, what was loaded, what to try. In offline mode how to
+connect a model."""
 
+import asyncio
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from app.engine.session import Session
+from app.permits.permission_decisions import MODE_WORDS
 from app.tui.page_protocols import KeyLabel
+from app.values.models import Model
 from tools.amounts import pluralized
 from widgets.transcript.blocks import NoteBlock
+
+if TYPE_CHECKING:
+    from app.assembly.assembled_session import AssembledSession
 
 _TEXT = (
     "The offline guide reads, searches, changes and runs what is in this folder. It is no language model: "
@@ -15,27 +24,46 @@ _TEXT = (
     "Three things to try, by number and enter:"
 )
 _MAX_FILES_LOOKED_AT = 200
+_TIP_COUNT = 3
+_TIPS: tuple[tuple[str, str, str], ...] = (
+    ("app.files.undo", "Alt+Z", "takes back what the last prompt changed in files"),
+    ("app.palette", "Ctrl+K", "finds every command and key by its name"),
+    ("", "!ls", "runs a command of yours; the agent reads its output"),
+    ("", "@", "names a file, and @file:Name a symbol in it"),
+    ("app.diff.show", "Alt+G", "shows the changed files as a diff"),
+    ("app.plan.toggle", "Alt+O", "plans first: nothing changes until you accept the plan"),
+    ("", "enter", "while the agent works sends your text into its work, alt+enter after it"),
+    ("tui.altScreen.search", "Ctrl+F", "searches the whole conversation"),
+    ("", "/tree", "goes back to any earlier prompt, on a branch of its own"),
+    ("", "#", "keeps a note for every later session"),
+    ("", "$ 6*7", "runs Python in the agent's kernel"),
+    ("", "/context", "shows what fills the context, and drops parts of it"),
+    ("", "bayou -c", "goes on with the last session of this folder"),
+    ("", "/review", "looks over the changes that are not committed"),
+    ("", "/init", "writes AGENTS.md: what every session should know here"),
+)
+"""The action, its usual key or what is typed, and what it does."""
 
 
 class WelcomeMessage:
-    """The welcome message of one page, with numbered suggestions."""
+    """The first page of one session, with numbered suggestions in offline mode."""
 
-    def __init__(self, session: Session, key_label: KeyLabel) -> None:
-        self._session = session
+    def __init__(self, assembled: "AssembledSession", key_label: KeyLabel) -> None:
+        self._assembled = assembled
+        self._session: Session = assembled.session
         self._key_label = key_label
         self._tries: tuple[tuple[str, str], ...] = ()
+        self._rules = 0
+        self._counted = ("", 0)
+        """The session for which earlier ones were counted, and how many there were."""
 
-    def block(self, sessions: Path) -> NoteBlock:
-        """Returns the welcome block. `sessions`: the folder of this project's sessions."""
-        self._tries = suggested_requests(self._session.cwd)
-        return NoteBlock(
-            id="welcome",
-            mark="≈",
-            title="Welcome to bayou",
-            text=_TEXT,
-            tries=self._tries,
-            hints=self._hints(sessions),
-        )
+    def blocks(self) -> tuple[NoteBlock, ...]:
+        """Returns the blocks of the first page; none once there is a conversation."""
+        session, model = self._session, self._session.model
+        quiet = self._assembled.effective_settings.settings.display.quiet_startup
+        if quiet or session.messages or model is None:
+            return ()
+        return (self._of_guide(),) if model.api == "offline" else (self._of_model(model), self._tips())
 
     def meant(self, text: str) -> str:
         """Replaces a suggestion's number by its request, while nothing else has been sent."""
@@ -44,8 +72,96 @@ class WelcomeMessage:
             return text
         return self._tries[int(number) - 1][0]
 
-    def _hints(self, sessions: Path) -> tuple[tuple[str, str], ...]:
-        kept = _count(sessions)
+    async def count_rules(self, shown: Callable[[], None]) -> None:
+        """Counts the rules, which are not read before the first paint."""
+        settings = self._assembled.effective_settings.settings.rules
+        if not settings.enabled or not self.blocks():
+            return
+        from app.resources.rules.rule_files import find_rules  # noqa: PLC0415  (after the first paint)
+
+        found = await asyncio.to_thread(
+            find_rules,
+            self._assembled.prompt.paths,
+            is_trusted=self._assembled.project.decision.is_trusted,
+            sources=settings.sources,
+        )
+        self._rules = len(found.rules)
+        shown()
+
+    @property
+    def _earlier(self) -> int:
+        """The number of earlier sessions here; it stays while this session is open."""
+        session_id = self._session.state.session_id
+        if self._counted[0] != session_id:
+            self._counted = (session_id, _count(self._assembled.places.folder))
+        return self._counted[1]
+
+    def _of_guide(self) -> NoteBlock:
+        self._tries = suggested_requests(self._session.cwd)
+        return NoteBlock(
+            id="welcome",
+            mark="≈",
+            title="Welcome to bayou",
+            text=_TEXT,
+            tries=self._tries,
+            hints=self._guide_hints(),
+        )
+
+    def _of_model(self, model: Model) -> NoteBlock:
+        state = self._session.state
+        self._tries = ()
+        thinking = f" with {state.thinking} thinking" if model.reasoning and state.thinking != "off" else ""
+        mode = "plan" if state.is_planning else state.permission_mode
+        does = (
+            "nothing changes until you accept a plan"
+            if state.is_planning
+            else MODE_WORDS[state.permission_mode]
+        )
+        lines = [f"{model.id} from {model.provider} answers{thinking}."]
+        if state.asks_person:
+            lines.append(f"Mode {mode}: {does}.")
+        return NoteBlock(
+            id="welcome",
+            mark="≈",
+            title="Welcome to bayou",
+            text="\n".join(lines),
+            hints=tuple((pressed, does) for pressed, does in self._hints() if pressed and does),
+        )
+
+    def _hints(self) -> tuple[tuple[str, str], ...]:
+        prompt, servers = self._assembled.prompt, self._session.mcp.servers()
+        own = prompt.choice.own_skills
+        skills = sum(not any(place in one.path.parents for place in own) for one in prompt.skills.skills)
+        files = [file.path.name for file in prompt.context_files.files]
+        named = f" ({', '.join(dict.fromkeys(files))})" if files else ""
+        kept = self._earlier
+        return (
+            (self._key_label("app.model.select", "Ctrl+L") or "/model", "another model"),
+            (self._key_label("app.permissions.cycle", "Alt+M") or "/permissions", "the next mode"),
+            ("/context", f"{pluralized(len(files), 'instruction file')}{named}" if files else ""),
+            ("/skills", pluralized(skills, "skill") if skills else ""),
+            ("/rules", pluralized(self._rules, "rule") if self._rules else ""),
+            ("/mcp", pluralized(len(servers), "MCP server") if servers else ""),
+            ("/resume", pluralized(kept, "earlier session") + " here" if kept else ""),
+        )
+
+    def _tips(self) -> NoteBlock:
+        """Returns three tips, other ones for each new session."""
+        first = _TIP_COUNT * self._earlier
+        chosen = (_TIPS[(first + number) % len(_TIPS)] for number in range(_TIP_COUNT))
+        labels = (
+            (self._key_label(action, usual) if action else usual, does) for action, usual, does in chosen
+        )
+        return NoteBlock(
+            id="tips",
+            mark="·",
+            title="Worth knowing",
+            text="",
+            hints=tuple((pressed, does) for pressed, does in labels if pressed),
+        )
+
+    def _guide_hints(self) -> tuple[tuple[str, str], ...]:
+        kept = self._earlier
         tree, everything = (
             self._key_label("app.interrupt", "Escape"),
             self._key_label("app.palette", "Ctrl+K"),

@@ -316,7 +316,8 @@ def draw_note(block: NoteBlock) -> list[Leaf]:
     text.first = GUTTER
     glyph = f"{block.mark} " if block.mark else glyph
     title = Leaf(clean(block.title), key="accent+b", first=glyph, rest=GUTTER, prefix_key="accent")
-    return [title, text, *_tries(block, key), *_hints(block, key)]
+    told = [text] if block.text else []
+    return [title, *told, *_tries(block, key), *_hints(block, key)]
 
 
 def _tries(block: NoteBlock, key: str) -> list[Leaf]:

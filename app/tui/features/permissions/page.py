@@ -4,7 +4,7 @@ the folders that a session works in besides its own."""
 from app.engine.permissions.permission_gate import PermissionGate
 from app.engine.permissions.session_folders import SessionFolders
 from app.engine.permissions.verdict_log import PastVerdict
-from app.permits.permission_decisions import PERMISSION_MODES, PermissionMode
+from app.permits.permission_decisions import MODE_WORDS, PERMISSION_MODES, PermissionMode
 from app.permits.rules import PermitRule
 from app.tui.features.permissions.sandbox import SandboxPage
 from app.tui.features.shared_dialogs import pick
@@ -14,12 +14,6 @@ from tools.text import escape_controls
 from widgets.lists.rows import ListRow
 from widgets.transcript.blocks import NoteKind
 
-_WORDS: dict[PermissionMode, str] = {
-    "read-only": "runs safe commands; refuses everything else",
-    "ask": "runs safe commands; asks about everything else",
-    "auto-edit": "runs commands in the sandbox; asks about network commands",
-    "full": "runs everything except dangerous commands",
-}
 _ORIGINS = {
     "session": "this session",
     "folder": "you, in this folder",
@@ -61,7 +55,7 @@ class PermissionsPage:
             ListRow(
                 id=f"mode:{mode}",
                 title=mode,
-                detail=_WORDS[mode],
+                detail=MODE_WORDS[mode],
                 is_checked=mode == self._permissions.rules.mode,
             )
             for mode in PERMISSION_MODES
@@ -105,7 +99,7 @@ class PermissionsPage:
             )
             return
         self._permissions.rules.set_mode(known)
-        self._say(f"Permissions: {known}: {_WORDS[known]}.")
+        self._say(f"Permissions: {known}: {MODE_WORDS[known]}.")
 
     def _take_away(self, rule: PermitRule) -> None:
         if rule.origin == "session":

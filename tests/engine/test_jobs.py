@@ -10,6 +10,7 @@ from app.engine.commands.command_table import COMMANDS
 from app.engine.jobs.jobs_tool import jobs_tool
 from app.providers.scripted import call, say
 from app.values.content import ToolCall
+from app.values.entries import MessageEntry
 from app.values.events import AgentSettled, JobChanged, Notice, QueueUpdate
 from app.values.messages import CustomMessage
 from app.values.user_errors import UserError
@@ -49,7 +50,8 @@ class Slow:
             tail=lambda: "so far\n",
             kill=self._kill,
         )
-        return text_result(f"started {job_id}")
+        started = f"Background job {job_id} started: a slow one"
+        return text_result(started, details={"jobId": job_id, "background": True})
 
     def _kill(self) -> None:
         self.was_killed = True
@@ -261,3 +263,78 @@ async def test_a_job_that_fails_says_so(tmp_path: Path) -> None:
 async def test_there_are_commands_for_all_of_it() -> None:
     names = set(COMMANDS)
     assert names >= {"list_jobs", "get_job", "wait_for_job", "kill_job", "pin_job"}
+
+
+def one_earlier(harness: ScriptedSession) -> str | None:
+    """Returns the entry before the first prompt: going there leaves the branch of the job."""
+    path = harness.session.log.path_to()
+    return next(entry.parent_id for entry in path if isinstance(entry, MessageEntry))
+
+
+async def test_a_job_that_ends_on_another_branch_is_held_with_a_notice_until_the_user_is_back(
+    tmp_path: Path,
+) -> None:
+    slow = Slow()
+    harness = ScriptedSession(
+        tmp_path, call("slow"), say("I go on."), say("Other work."), say("I see."), tools=[slow.tool]
+    )
+    await harness.prompt("go")
+    session, leaf = harness.session, harness.session.log.leaf_id
+    await session.branches.go_to(one_earlier(harness))
+    await harness.prompt("something else")
+    slow.done.set()
+    await harness.until(lambda: any("another branch" in event.text for event in harness.all(Notice)))
+    assert not background_messages(harness) and not session.is_running and harness.script.call_count == 3
+    await session.branches.go_to(leaf)
+    await harness.until(lambda: bool(background_messages(harness)))
+    await harness.until(lambda: session.jobs.get("job1").state == "delivered")
+    assert "42 files" in plain(background_messages(harness)[0])
+    await session.wait_until_idle()
+    await session.close()
+
+
+async def test_a_kept_job_of_another_session_reports_only_there(tmp_path: Path) -> None:
+    slow = Slow()
+    harness = ScriptedSession(tmp_path, call("slow"), say("I go on."), say("I see."), tools=[slow.tool])
+    await harness.prompt("go")
+    session, file = harness.session, harness.session.state.file
+    session.jobs.pin("job1")
+    await session.branches.begin()
+    slow.done.set()
+    await harness.until(lambda: any("in another session" in event.text for event in harness.all(Notice)))
+    assert not session.messages and harness.script.call_count == 2
+    assert file is not None
+    model = harness.choice.model
+    await session.branches.open(harness.places.open(file), "resume")
+    assert model is not None
+    await harness.until(lambda: any("with your next prompt" in event.text for event in harness.all(Notice)))
+    harness.choice.set(model)  # these sessions find no model by its name
+    await harness.prompt("and?")
+    assert "42 files" in plain(background_messages(harness)[0])
+    await session.wait_until_idle()
+    await session.close()
+
+
+async def test_who_resumes_after_a_crash_is_told_that_no_result_will_come(tmp_path: Path) -> None:
+    slow = Slow()
+    killed = ScriptedSession(tmp_path / "killed", call("slow"), say("I wait."), tools=[slow.tool])
+    await killed.prompt("go")
+    file = killed.session.state.file
+    assert file is not None
+    harness = ScriptedSession(tmp_path / "resumed", say("ok"))
+    copy = harness.places.new().path
+    assert copy is not None
+    copy.parent.mkdir(parents=True, exist_ok=True)
+    copy.write_bytes(file.read_bytes())  # what a killed bayou leaves
+    await killed.session.close()
+    session, model = harness.session, harness.choice.model
+    await session.branches.open(harness.places.open(copy), "resume", stays=True)
+    (told,) = background_messages(harness)
+    assert "job1 (a slow one) was ended when the session was left" in plain(told)
+    assert model is not None
+    harness.choice.set(model)
+    await harness.prompt("and?")
+    assert "none will come" in plain(harness.script.contexts[-1].messages[-2])
+    await session.branches.go_to(session.log.leaf_id)
+    assert len(background_messages(harness)) == 1, "told once"
+    await session.close()

@@ -3,7 +3,7 @@ polling."""
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from typing import Literal
 
 import msgspec
@@ -17,11 +17,24 @@ JobState = Literal["running", "done", "failed", "killed", "delivered"]
 RESULT_MESSAGE = "background-result"
 
 
+class JobOrigin(msgspec.Struct, frozen=True):
+    """Where a job was started: only there its result means something."""
+
+    session_id: str = ""
+    entry_id: str | None = None
+    """The last entry of the branch at that moment."""
+
+
 class BackgroundJob(msgspec.Struct, kw_only=True):
     id: str
     title: str
     call_id: str
     started: float
+    origin: JobOrigin = JobOrigin()
+    is_lost: bool = False
+    """Whether the job was left with its session, so that its end is told to nobody."""
+    is_held: bool = False
+    """Whether the end waits until the user is back on the branch that started the job."""
     state: JobState = "running"
     result: ToolResult | None = None
     ended: float | None = None
@@ -61,11 +74,20 @@ class JobTable:
         publish_now: Callable[[Event], None],
         *,
         record_lost: Callable[[BackgroundJob], None] = lambda job: None,
+        record_missing: Callable[[Collection[str]], None] = lambda expected: None,
+        origin: Callable[[], JobOrigin] = JobOrigin,
+        is_here: Callable[[JobOrigin], bool] = lambda origin: True,
         is_waited_for: bool = False,
     ) -> None:
-        """`record_lost`: writes into the session that a job has ended with it, for when the session goes on."""
+        """`record_lost`: writes into the session that a job has ended with it, for when the session goes on.
+        `record_missing`: writes so of announced jobs of the present branch, except of these calls.
+
+        `origin`: the present place in the session's tree; `is_here`: whether the present branch has seen a place."""
         self._tell_agent = tell_agent
         self._record_lost = record_lost
+        self._record_missing = record_missing
+        self._origin = origin
+        self._is_here = is_here
         self._publish_now = publish_now
         self.is_waited_for = is_waited_for
         self._jobs: dict[str, BackgroundJob] = {}
@@ -87,6 +109,7 @@ class JobTable:
             title=title,
             call_id=call_id,
             started=time.monotonic(),
+            origin=self._origin(),
             tail=tail,
             kill=kill,
             look=look,
@@ -168,10 +191,23 @@ class JobTable:
         if ending:
             await asyncio.wait([asyncio.ensure_future(job.has_ended.wait()) for job in ending], timeout=5)
         for job in ending:
-            self._record_lost(job)
+            if self._is_here(job.origin):
+                self._record_lost(job)
         for job in self._jobs.values():
-            if job.task is not None and not (keep_pinned and job.is_pinned):
+            if keep_pinned and job.is_pinned:
+                continue
+            job.is_lost = True
+            if job.task is not None:
                 job.task.cancel()  # the job's end is not reported any more
+
+    def arrive(self) -> None:
+        """Follows the user to another branch or session: delivers what was held for it, and records what is lost."""
+        for job in self._jobs.values():
+            if job.is_held and self._is_here(job.origin):
+                job.is_held = False
+                job.task = asyncio.ensure_future(self._report(job))
+        here = {job.call_id for job in self._jobs.values() if not job.is_lost and self._is_here(job.origin)}
+        self._record_missing(here)
 
     async def _follow(self, job: BackgroundJob, work: Awaitable[ToolResult]) -> None:
         try:

@@ -1,5 +1,8 @@
 """Reports the end of a background job to the agent, and marks the job as reported."""
 
+from collections.abc import Callable, Collection, Sequence
+from typing import Final
+
 import msgspec
 
 from app.engine.core.conversation import Conversation
@@ -8,35 +11,87 @@ from app.engine.core.event_bus import EventBus
 from app.engine.core.prompt_intake import RequestRefused
 from app.engine.core.session_core import SessionCore
 from app.engine.core.session_options import SessionOptions
-from app.engine.jobs.background_jobs import RESULT_MESSAGE, BackgroundJob, JobTable
-from app.values.messages import CustomMessage
+from app.engine.jobs.background_jobs import RESULT_MESSAGE, BackgroundJob, JobOrigin, JobTable
+from app.values.content import Text
+from app.values.messages import CustomMessage, Message, ToolResultMessage
+from tools.arguments import text_detail
+from tools.patterns import late
+from tools.text import one_line
+
+_JOBS_TOOL: Final = "jobs"
+_TOLD_END: Final = late(r"(?m)^(job\d+)  (?:done|failed|killed|delivered)\b")
+"""A job that a call of the tool `jobs` told as ended."""
 
 
 def job_table(core: SessionCore, send: SendMessage) -> JobTable:
     """Returns the job table of a session; ended jobs are reported to the agent."""
+    conversation = core.conversation
+
+    def origin() -> JobOrigin:
+        return JobOrigin(conversation.log.session_id, conversation.log.leaf_id)
+
+    def is_here(origin: JobOrigin) -> bool:
+        log, entry_id = conversation.log, origin.entry_id
+        if log.session_id != origin.session_id:
+            return False
+        return entry_id is None or log.common_ancestor(entry_id, log.leaf_id) == entry_id
+
     results = JobNotices(
-        send=send, deliveries=core.deliveries, options=core.options, event_bus=core.event_bus
+        send=send, deliveries=core.deliveries, options=core.options, event_bus=core.event_bus, is_here=is_here
     )
     return JobTable(
         results.tell,
         core.event_bus.publish_now,
-        record_lost=lambda job: _record_lost(core.conversation, job),
+        record_lost=lambda job: _record_lost(conversation, job.id, job.title, job.call_id),
+        record_missing=lambda expected: _record_missing(conversation, expected),
+        origin=origin,
+        is_here=is_here,
         is_waited_for=core.options.ends_with_answer,
     )
 
 
-def _record_lost(conversation: Conversation, job: BackgroundJob) -> None:
-    """Records that a job has ended because its session was left, so that a resumed agent does not wait."""
+def _record_lost(conversation: Conversation, job_id: str, title: str, call_id: str) -> None:
+    """Records that a job has no result and will have none, so that a resumed agent does not wait."""
     if conversation.log.is_read_only:
         return
     conversation.record(
         CustomMessage(
             custom_type=RESULT_MESSAGE,
-            content=f"Background {job.id} ({job.title}) was ended when the session was left. It has no result, and "
+            content=f"Background {job_id} ({title}) was ended when the session was left. It has no result, and "
             "none will come; start it again if it is still needed.",
-            details={"jobId": job.id, "title": job.title, "state": "killed", "toolCallId": job.call_id},
+            details={"jobId": job_id, "title": title, "state": "killed", "toolCallId": call_id},
         )
     )
+
+
+def _record_missing(conversation: Conversation, expected: Collection[str]) -> None:
+    """Records the same of jobs that this branch announces and nothing will report, as after a crash."""
+    for result in _announced(conversation.messages):
+        if result.tool_call_id not in expected:
+            job_id = text_detail(result.details, "jobId")
+            first = _text_of(result).partition("\n")[0]
+            title = one_line(first.removeprefix(f"Background job {job_id} started: "))
+            _record_lost(conversation, job_id, title, result.tool_call_id)
+
+
+def _announced(messages: Sequence[Message]) -> list[ToolResultMessage]:
+    """Returns the results of calls that began a job whose end no later message tells."""
+    open_jobs: dict[str, ToolResultMessage] = {}
+    for message in messages:
+        if isinstance(message, CustomMessage) and message.custom_type == RESULT_MESSAGE:
+            open_jobs.pop(text_detail(message.details, "jobId"), None)
+        elif isinstance(message, ToolResultMessage):
+            job_id = text_detail(message.details, "jobId")
+            if job_id:
+                open_jobs[job_id] = message
+            elif message.tool_name == _JOBS_TOOL:
+                for ended in _TOLD_END.finditer(_text_of(message)):
+                    open_jobs.pop(ended[1], None)
+    return list(open_jobs.values())
+
+
+def _text_of(message: ToolResultMessage) -> str:
+    return "\n".join(part.text for part in message.content if isinstance(part, Text))
 
 
 class JobNotices(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,11 +101,19 @@ class JobNotices(msgspec.Struct, frozen=True, kw_only=True):
     deliveries: MessageDeliveries
     options: SessionOptions
     event_bus: EventBus
+    is_here: Callable[[JobOrigin], bool]
 
     async def tell(self, job: BackgroundJob) -> bool:
         """Sends the job's result to the agent; returns True if a request delivered it, False if none will.
 
         A job that the user ended starts no run: it is reported with the next prompt."""
+        if not self.is_here(job.origin):
+            job.is_held = True
+            self.event_bus.notify(
+                f"{job.id} ({job.title}) has ended: {job.state}. It was started on another branch or in another "
+                "session; the agent gets its result when you go back there (/tree, /resume).",
+            )
+            return False
         result = job.result
         message = CustomMessage(
             custom_type=RESULT_MESSAGE,

@@ -182,6 +182,7 @@ class Navigation(msgspec.Struct, frozen=True, kw_only=True):
         self.planning.arrive()
         self.goal.arrive()
         self.folders.arrive()
+        self.jobs.arrive()
         self._warn_missing_model()
         if name and not log.is_read_only:
             self.core.conversation.rename(" ".join(name.split()))
@@ -225,3 +226,4 @@ class Navigation(msgspec.Struct, frozen=True, kw_only=True):
         self.planning.arrive()
         self.goal.arrive()
         self.folders.arrive()
+        self.jobs.arrive()

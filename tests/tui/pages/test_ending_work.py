@@ -27,8 +27,8 @@ async def harness(tmp_path: Path) -> AsyncIterator[ScriptedSession]:
     ("keys", "leaves", "is_pinned"),
     [
         (["enter"], True, True),
-        (["down", "enter"], True, False),
-        (["down", "down", "enter"], False, False),
+        (["down", "down", "enter"], True, False),
+        (["down", "down", "down", "enter"], False, False),
         (["escape"], False, False),
     ],
     ids=["keep", "end", "stay", "escape"],
@@ -63,7 +63,7 @@ async def test_a_pinned_job_is_asked_about_only_when_bayou_ends(harness: Scripte
 
         async with person.asked(leave()):
             assert "Leave bayou? 1 job would end" in person.sees
-            await person.press("down", "enter")
+            await person.press("down", "down", "enter")
     assert answers == [False]
 
 
@@ -91,3 +91,34 @@ async def test_nothing_is_asked_when_nothing_runs(tmp_path: Path) -> None:
         ending = EndingWork(harness.session, person.ask)
         assert await ending.may_leave() and await ending.may_quit()
     await harness.session.close()
+
+
+async def test_who_waits_leaves_when_the_agent_has_the_results(tmp_path: Path) -> None:
+    slow = Slow()
+    harness = ScriptedSession(tmp_path, call("slow"), say("I go on."), say("I see."), tools=[slow.tool])
+    await harness.prompt("go")
+    answers: list[bool] = []
+    async with at_the_keyboard() as person:
+
+        async def leave() -> None:
+            answers.append(await EndingWork(harness.session, person.ask).may_quit())
+
+        async with person.asked(leave()):
+            await person.press("down", "enter")
+            assert "Leaving when the jobs have ended:" in person.sees and "a slow one" in person.sees
+            slow.done.set()
+    assert answers == [True] and harness.script.call_count == 3
+    await harness.session.close()
+
+
+async def test_who_waits_can_still_stay(harness: ScriptedSession) -> None:
+    answers: list[bool] = []
+    async with at_the_keyboard() as person:
+
+        async def leave() -> None:
+            answers.append(await EndingWork(harness.session, person.ask).may_quit())
+
+        async with person.asked(leave()):
+            await person.press("down", "enter")
+            await person.press("escape")
+    assert answers == [False] and harness.session.jobs.running()

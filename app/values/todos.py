@@ -109,7 +109,7 @@ def reminder_text(phases: Phases) -> str:
         f"{len(left)} {'items are' if len(left) > 1 else 'item is'} still open:\n"
         + "\n".join(_line(item) for item in left)
         + "\n\nGo on with them. If one is done, say so with the todo tool; if it cannot or need not be done, "
-        "block or drop it with the reason."
+        "block or drop it with the reason. The user has read your answer: do not repeat it."
     )
 
 

@@ -136,6 +136,7 @@ async def test_no_todo_reminder_while_nothing_can_be_done(tmp_path: Path) -> Non
     await harness.prompt("look")
     assert harness.script.call_count == 1
     harness.session.plan.switch(False)
+    await harness.session.todos.set([TodoPhase(name="Work", tasks=(TodoItem(content="Paint it red"),))])
     await harness.prompt("now do it")
     assert harness.script.call_count == 3
 

@@ -83,28 +83,36 @@ async def test_an_operation_on_nothing_is_an_error_with_the_list(tmp_path: Path)
 # The end of a run
 
 
-async def test_open_items_are_reminded_of_while_that_moves_the_agent(tmp_path: Path) -> None:
+async def test_open_items_are_reminded_of_once_in_a_run_that_changed_them(tmp_path: Path) -> None:
     harness = playing(
         tmp_path,
         call("todo", op="set", phases=ONE_BY_ONE),
         say("Enough for today."),
         call("todo", op="done"),
         say("I stop here."),
-        say("I really do."),
+        say("Something else."),
+        call("todo", op="view"),
+        say("I looked."),
     )
     await harness.prompt("go")
-    assert [event.attempt for event in harness.all(TodoReminder)] == [1, 2]
+    assert [event.attempt for event in harness.all(TodoReminder)] == [1]
     told = [plain(message) for message in harness.session.messages if isinstance(message, CustomMessage)]
     assert told[0].startswith("3 items are still open:\n- [>] First\n- [ ] Second\n- [ ] Third\n")
-    assert len(harness.all(AgentSettled)) == 1
+    assert told[0].endswith("do not repeat it.")
+    assert harness.script.call_count == 4
+    await harness.prompt("unrelated")
+    await harness.prompt("look at the list")
+    assert len(harness.all(TodoReminder)) == 1 and harness.script.call_count == 7
+    assert len(harness.all(AgentSettled)) == 3
 
 
-async def test_three_reminders_are_the_most(tmp_path: Path) -> None:
-    moves = [answer for _ in range(6) for answer in (call("todo", op="view"), say("I stop."))]
-    harness = playing(tmp_path, call("todo", op="set", phases=ONE_BY_ONE), *moves)
+async def test_a_list_of_the_user_is_reminded_of_in_the_run_that_follows(tmp_path: Path) -> None:
+    harness = playing(tmp_path, say("I stop."), say("I stop still."), say("Other work."))
+    await harness.session.todos.set([TodoPhase(name="Work", tasks=(TodoItem(content="Tea"),))])
     await harness.prompt("go")
-    assert [event.attempt for event in harness.all(TodoReminder)] == [1, 2, 3]
-    assert all(event.max_attempts == 3 for event in harness.all(TodoReminder))
+    assert len(harness.all(TodoReminder)) == 1 and harness.script.call_count == 2
+    await harness.prompt("unrelated")
+    assert len(harness.all(TodoReminder)) == 1 and harness.script.call_count == 3
 
 
 @pytest.mark.parametrize(

@@ -69,6 +69,7 @@ class PendingChanges(msgspec.Struct, eq=False, kw_only=True):
     """Sends the agent a message, which it reads with its next request."""
     _known: set[str] = msgspec.field(default_factory=set[str])
     """Ids of pending changes that need no reminder."""
+    _has_reminded: bool = False
 
     def __post_init__(self) -> None:
         self.workspace.pending.subscribe(self._changed)
@@ -173,6 +174,7 @@ class PendingChanges(msgspec.Struct, eq=False, kw_only=True):
     def _on_run_start(self) -> None:
         """Marks pending changes as known: they were left to the user, or are not the model's."""
         self._known = {one.id for one in self.waiting}
+        self._has_reminded = False
 
     def reminder(self, last: AssistantMessage | None) -> CustomMessage | None:
         """Returns the one reminder about unanswered changes of this run, for when the model would stop.
@@ -180,15 +182,21 @@ class PendingChanges(msgspec.Struct, eq=False, kw_only=True):
         Returns None when the user was asked, when the answer failed, or when the model has no tool to answer
         with."""
         fresh = [one for one in self.waiting if one.id not in self._known]
-        if not fresh or last is None or last.stop_reason != "stop" or last.asks_something:
+        if (
+            self._has_reminded
+            or not fresh
+            or last is None
+            or last.stop_reason != "stop"
+            or last.asks_something
+        ):
             return None
         if not _resolve_tools(self.toolbox.active()):
             return None
-        self._known |= {one.id for one in fresh}
+        self._has_reminded = True
         rows = "\n".join(f"{one.id}: {one.label}" for one in fresh)
         text = (
             f"Nothing of this is written yet:\n{rows}\n\nCall resolve to apply or discard it. If it is to wait for "
-            "the user, say so."
+            "the user, end your turn. The user has read your answer: do not repeat it."
         )
         return CustomMessage(custom_type=REMINDER_TYPE, content=text, display=False)
 

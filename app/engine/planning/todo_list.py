@@ -18,14 +18,13 @@ from app.engine.secrets.session_mask import SessionMask
 from app.sessions.session_log import SessionLog
 from app.values.entries import CustomEntry, Entry
 from app.values.events import EntryAppended, TodoAutoClear, TodoReminder, TodosChanged
-from app.values.messages import AssistantMessage, CustomMessage, ToolResultMessage
+from app.values.messages import AssistantMessage, CustomMessage
 from app.values.todos import Phases, TodoPhase, open_items, reminder_text, todos_text, with_list
 from app.values.wire import from_wire, to_wire
 
 TODOS_ENTRY_TYPE = "bayou.todos"
 REMINDER_TYPE = "todo-reminder"
 LIST_MESSAGE_TYPE = "todo-list"
-MAX_REMINDERS = 3
 CLEAR_DELAY = 10.0
 """Seconds before a finished list is cleared."""
 
@@ -47,7 +46,12 @@ class TodoList(msgspec.Struct, eq=False):
     _log: SessionLog | None = None
     _leaf: str | None = None
     """The leaf of the log when the list was read."""
-    _reminders: int = 0
+    _is_changed: bool = False
+    """Whether the list was changed in this run, or by the user before it."""
+    _is_for_next_run: bool = False
+    """Whether the user changed the list, which the next run works on."""
+    _has_reminded: bool = False
+    """Whether the agent was reminded in this run."""
     _clearing: asyncio.TimerHandle | None = None
 
     @property
@@ -74,6 +78,8 @@ class TodoList(msgspec.Struct, eq=False):
         before = self.phases
         after = apply_todo_change(before, asked)
         if after != before:
+            self._is_changed = True
+            self.next_run.calls(self._on_run_start)
             await self._record(after)
         return after
 
@@ -82,6 +88,8 @@ class TodoList(msgspec.Struct, eq=False):
         masked = await asyncio.to_thread(self.masking.value, to_wire(phases), "the todo list")
         after = normalise_phases(from_wire(masked, tuple[TodoPhase, ...]))
         if after != self.phases:
+            self._is_changed = self._is_for_next_run = True
+            self.next_run.calls(self._on_run_start)
             await self._record(after)
         return after
 
@@ -141,11 +149,12 @@ class TodoList(msgspec.Struct, eq=False):
     # The end of a run
 
     def _on_run_start(self) -> None:
-        self._reminders = 0
+        self._is_changed, self._is_for_next_run, self._has_reminded = self._is_for_next_run, False, False
+        if self._is_changed:
+            self.next_run.calls(self._on_run_start)
 
     def reminder(self, last: AssistantMessage | None) -> CustomMessage | None:
-        """Returns a reminder for when the agent would stop with open items; a few times, while reminders have an
-        effect.
+        """Returns the one reminder for when the agent would stop with open items of a list that was changed.
 
         Returns None in plan mode, when all items are blocked, when the user was asked, or when the answer failed."""
         phases = self.phases
@@ -157,25 +166,12 @@ class TodoList(msgspec.Struct, eq=False):
             return None
         if not any(item.blocked is None for item in open_items(phases)) or last.asks_something:
             return None
-        if self._reminders >= MAX_REMINDERS or self._was_idle() or not self.may_remind():
+        if not self._is_changed or self._has_reminded or not self.may_remind():
             return None
-        self._reminders += 1
+        self._has_reminded = True
         self.next_run.calls(self._on_run_start)
-        self.event_bus.publish_now(
-            TodoReminder(todos=tuple(open_items(phases)), attempt=self._reminders, max_attempts=MAX_REMINDERS)
-        )
+        self.event_bus.publish_now(TodoReminder(todos=tuple(open_items(phases)), attempt=1, max_attempts=1))
         return CustomMessage(custom_type=REMINDER_TYPE, content=reminder_text(phases))
-
-    def _was_idle(self) -> bool:
-        """Whether the agent made no call after the last reminder."""
-        if not self._reminders:
-            return False
-        for message in reversed(self.conversation.messages):
-            if isinstance(message, ToolResultMessage):
-                return False
-            if isinstance(message, CustomMessage) and message.custom_type == REMINDER_TYPE:
-                return True
-        return False
 
 
 def _phases_of(entry: CustomEntry) -> Phases:

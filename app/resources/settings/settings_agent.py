@@ -278,7 +278,7 @@ class TodoSettings(SettingsGroup, frozen=True, kw_only=True):
         bool,
         Meta(
             title="Todo reminders",
-            description="Remind the agent, at most three times, when it would stop with open todos.",
+            description="Remind the agent, once for each prompt that changed them, of open todos before it stops.",
         ),
     ] = True
 

@@ -73,6 +73,19 @@ _KINDS = {
     CHECK_MESSAGE_TYPE: CustomKind.GOAL,
 }
 
+_TITLES = {
+    "todo-reminder": "reminder",
+    "pending-reminder": "reminder",
+    "todo-list": "todo list",
+    "pending-lost": "staged changes",
+    "repository-map": "map of the repository",
+    "nested-context": "instructions",
+    "project-rule": "rule",
+    "rule-violation": "rule",
+    "hook": "hook",
+}
+"""What a message is called on the page, where its type is a name of the program."""
+
 
 def blocks_of(
     entries: Iterable[Entry],
@@ -355,7 +368,7 @@ def custom_block(block_id: str, message: CustomMessage, renderers: Renderers) ->
         card = _files_card(text, details)
     else:
         card = Card(
-            title=message.custom_type,
+            title=_TITLES.get(message.custom_type, message.custom_type),
             subject=text.split("\n", 1)[0][:120],
             blocks=(MarkdownBlock(text=renderers.text(text, "custom")),),
         )

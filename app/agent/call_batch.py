@@ -69,6 +69,7 @@ class ToolCallBatch:
             hooks=ports.hooks,
             gate=ports.gate,
             masks=ports.masks,
+            why_missing=ports.why_missing,
         )
         self._skip: ToolResult | None = None
         self._inbox: asyncio.Queue[_CallState] = asyncio.Queue()

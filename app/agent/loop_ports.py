@@ -31,6 +31,8 @@ class LoopPorts(msgspec.Struct, frozen=True, kw_only=True):
     ask: Callable[[Abort], Awaitable[AssistantStream]]
     """Starts a request with the whole conversation so far."""
     tools: Callable[[], Mapping[str, Tool]] = dict
+    why_missing: Callable[[str], str] = lambda name: ""
+    """Returns why a known tool cannot be called now."""
     tool_context: Callable[[ToolCall, Callable[[ToolResult], None]], ToolContext]
     queues: Queues
     abort: Abort

@@ -130,8 +130,11 @@ class ToolPipeline:
         gate: Gate = allow_all_calls,
         masks: SecretMasks | None = None,
         parent_id: str | None = None,
+        why_missing: Callable[[str], str] = lambda name: "",
     ) -> None:
-        """`parent_id`: the call within which these calls are made."""
+        """`parent_id`: the call within which these calls are made. `why_missing`: why a known tool cannot be called
+        now."""
+        self._why_missing = why_missing
         self._tools = tools
         self._tool_context = tool_context
         self._hooks = hooks
@@ -146,7 +149,7 @@ class ToolPipeline:
         tools = self._tools()
         tool = tools.get(call.name)
         if tool is None:
-            return unknown_tool_result(call.name, tuple(tools))
+            return unknown_tool_result(call.name, tuple(tools), self._why_missing(call.name))
         read = _CallParser(tool, call, partial(self._context, call, progress))
         try:
             read.take(_arguments_for_display(call))

@@ -18,7 +18,10 @@ def failed_result(text: str, details: dict[str, Any] | None = None) -> ToolResul
     return text_result(text, details={} if details is None else details, is_error=True)
 
 
-def unknown_tool_result(name: str, known: tuple[str, ...]) -> ToolResult:
+def unknown_tool_result(name: str, known: tuple[str, ...], why: str = "") -> ToolResult:
+    """`why`: why a tool of that name cannot be called now."""
+    if why:
+        return failed_result(f"{name} was not run: {why}")
     hint = f". Available tools: {', '.join(known)}" if known else ""
     return failed_result(f"Tool {name} not found{hint}")
 

@@ -35,6 +35,9 @@ _SUMMARY_TOKENS = 1_500
 """The usual size of a summary."""
 
 
+TOO_SMALL = "Nothing to compact (session too small)"
+
+
 class NothingToCompact(UserError):
     """There are no messages that a summary could replace."""
 
@@ -96,7 +99,7 @@ def plan_compaction(
     history = _messages(edited_path[start : turn_start if is_split else cut])
     prefix = _messages(edited_path[turn_start:cut]) if is_split else ()
     if not history and not prefix:
-        raise NothingToCompact("Nothing to compact (session too small)")
+        raise NothingToCompact(TOO_SMALL)
     kept = _messages(edited_path[cut:])
     first_kept = edited_path[cut].id
     return CompactionPlan(

@@ -196,6 +196,7 @@ class AgentRunner:
         return LoopPorts(
             ask=self._requests.ask,
             tools=self._core.toolbox.callable,
+            why_missing=self._core.toolbox.why_withheld,
             tool_context=self._tools.nested.tool_context,
             queues=self._queues,
             abort=self._abort,

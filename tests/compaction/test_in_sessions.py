@@ -354,3 +354,18 @@ async def test_a_stopped_run_stops_its_compaction(tmp_path: Path) -> None:
     abort.set()
     with pytest.raises(SummaryCancelled):
         await run
+
+
+async def test_a_full_window_that_cannot_be_cut_says_what_takes_the_room_and_how_to_drop_it(
+    tmp_path: Path,
+) -> None:
+    harness = play_of(tmp_path, say("I see."), window=40_000, keep=20_000)
+    harness.effective_settings.set("compaction.mode", "off")
+    await harness.prompt("anchor " * 8_000)
+    with pytest.raises(NothingToCompact):
+        await harness.session.compaction.run()
+    told = harness.all(CompactionEnd)[-1].error_message or ""
+    assert told.startswith(
+        "Nothing can be cut: all of it belongs to the last turn. The largest parts: “anchor anchor"
+    )
+    assert told.endswith("/context drops single results.")

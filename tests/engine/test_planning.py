@@ -171,3 +171,12 @@ async def test_waiting_for_an_answer_costs_nothing_else(tmp_path: Path) -> None:
     async with asyncio.timeout(10):
         await harness.session.wait_until_idle()
     assert not harness.session.state.is_planning
+
+
+async def test_a_tool_that_plan_mode_withholds_says_so_when_it_is_called(tmp_path: Path) -> None:
+    harness = planning(tmp_path, call("write", path="a", content="b"), say("ok"))
+    await harness.prompt("go")
+    assert results(harness)[0].startswith(
+        "write was not run: plan mode is on, in which nothing may be changed."
+    )
+    assert not (harness.session.cwd / "a").exists()

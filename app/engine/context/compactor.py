@@ -10,7 +10,7 @@ from typing import Any, Literal
 import msgspec
 
 from app.agent.abort import Abort
-from app.compaction.compaction_plan import CompactionPlan, NothingToCompact, plan_compaction
+from app.compaction.compaction_plan import TOO_SMALL, CompactionPlan, NothingToCompact, plan_compaction
 from app.compaction.context_meter import ContextLimits, estimate_tokens
 from app.compaction.summary import WrittenSummary, write_summary
 from app.compaction.touched_files import FilesOfCall, extension_details, files_of
@@ -197,7 +197,7 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
                     CompactionEnd(
                         reason=reason,
                         aborted=isinstance(problem, SummaryCancelled),
-                        error_message=str(problem),
+                        error_message=self._told(problem),
                     )
                 )
                 raise
@@ -367,6 +367,16 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
             Notice(level="warning", text=text + helps + self._largest_messages_text())
         )
 
+    def _told(self, problem: Exception) -> str:
+        """Returns the failure of a compaction; where nothing can be cut, what takes the room and how to drop it."""
+        usage = self.usage_totals.context_tokens
+        if str(problem) != TOO_SMALL or usage < _LARGE_CONTEXT_TOKENS:
+            return str(problem)
+        parts = self._largest_messages_text()
+        return (
+            f"Nothing can be cut: all of it belongs to the last turn.{parts} /context drops single results."
+        )
+
     def _largest_messages_text(self) -> str:
         sizes = sorted(
             ((estimate_tokens(message), message) for message in self.conversation.messages),
@@ -382,6 +392,8 @@ def _holds(path: Sequence[Entry], entry_id: str) -> bool:
     return any(entry.id == entry_id for entry in path)
 
 
+_LARGE_CONTEXT_TOKENS = 10_000
+"""From this size on, a context that cannot be compacted needs an explanation."""
 _MODE_TEXT = {"off": "is switched off", "remind": "is manual"}
 
 

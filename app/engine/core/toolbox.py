@@ -83,6 +83,7 @@ class Toolbox:
         self._active: list[str] = []
         self._withheld: list[WithholdRule] = []
         self._callable_rules: list[WithholdRule] = []
+        self._reasons: list[tuple[WithholdRule, Callable[[], str]]] = []
         self._snapshot: _ToolSnapshot | None = None
         """The tool state as last computed; None: something has changed since."""
         self._changes = 0
@@ -145,12 +146,16 @@ class Toolbox:
             self._active.append(tool.name)
         self.changed()
 
-    def withhold(self, rule: WithholdRule, *, still_answers: bool = False) -> None:
+    def withhold(
+        self, rule: WithholdRule, *, still_answers: bool = False, why: Callable[[], str] = str
+    ) -> None:
         """Adds a rule for tools that the model does not get. The rule's owner calls `changed` when its result
-        changes. `still_answers`: such a tool can still be called, and explains that it has nothing to do.
+        changes.
 
-        `still_answers`: the tool can be called all the same, and says why it has nothing to do."""
+        `still_answers`: the tool can be called all the same, and says why it has nothing to do. `why`: returns the
+        reason that a call of such a tool gets."""
         self._withheld.append(rule)
+        self._reasons.append((rule, why))
         if still_answers:
             self._callable_rules.append(rule)
         self.changed()
@@ -203,6 +208,15 @@ class Toolbox:
     def _answers(self, all_: Mapping[str, Tool]) -> dict[str, Tool]:
         there = {name: all_[name] for name in self._active if name in all_}
         return {name: all_[name] for rule in self._callable_rules for name in rule(there)}
+
+    def why_withheld(self, name: str) -> str:
+        """Returns why a tool cannot be called now; empty if no rule that tells its reason withholds it."""
+        tool = self._all.get(name)
+        if tool is None:
+            return ""
+        return next(
+            (why for rule, reason in self._reasons if name in rule({name: tool}) and (why := reason())), ""
+        )
 
     def reach(self, source: Callable[[], Mapping[str, Tool]]) -> None:
         """Adds tools that can be called by name and are not listed; looked up each time."""

@@ -35,6 +35,8 @@ _SECTION = (
     "each with the files it touches, and how the result is checked. Ask the user what only they can decide first."
 )
 
+_WHY_WITHHELD = "plan mode is on, in which nothing may be changed. Call propose_plan with what is to be done."
+
 
 class PlanReply(msgspec.Struct, frozen=True, kw_only=True):
     """The user's answer to a plan."""
@@ -69,7 +71,7 @@ class PlanMode(msgspec.Struct, eq=False):
     """The permission mode to restore at the end; None: plan mode is off."""
 
     def __post_init__(self) -> None:
-        self.toolbox.withhold(self._withheld_tools)
+        self.toolbox.withhold(self._withheld_tools, why=lambda: _WHY_WITHHELD if self.is_on else "")
         self.effective_settings.subscribe(lambda before: self._on_mode_change())
 
     @property

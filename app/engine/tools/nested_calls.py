@@ -105,6 +105,7 @@ class NestedCalls(msgspec.Struct, eq=False):
                 gate=self.gate,
                 masks=self.masks,
                 parent_id=parent_id,
+                why_missing=self.toolbox.why_withheld,
             )
             self._within[parent_id] = known = _OuterCall(pipeline)
         return known

@@ -7,14 +7,17 @@ import pytest
 from app.providers.adapters.common import clamped_cache_key
 from app.providers.adapters.completions_compat import _WIRE_NAMES, quirks_for
 from app.providers.failure_kinds import classify
+from app.providers.registry import Registry
 from app.values.content import Image, Text, Thinking, ToolCall
 from app.values.messages import AssistantMessage, ToolResultMessage, UserMessage, user_message
 from app.values.models import Model, ThinkingLevel
+from app.values.stream import ToolCallEnd, ToolCallStart
 from tests.providers.loopback import Loopback, sse
 from tests.providers.wire_formats import (
     ask,
     completions_answer,
     context,
+    listen,
     model_for,
     options,
     responses_answer,
@@ -151,6 +154,14 @@ async def test_calls_are_distinguished_without_ids_or_indexes(name: str, events:
         ("read", {"path": "b"}),
     ]
     assert len({each.id for each in calls}) == 2 and message.stop_reason == "toolUse", name
+
+
+async def test_a_call_begins_with_the_id_that_it_ends_with(server: Loopback):
+    server.sse(sse(call('{"path": "a"}', index=0, id="call_a", name="read"), chunk("tool_calls"), done=True))
+    events = await listen(Registry().stream(model_for(CHAT, server.url), context(), options()))
+    begun = next(event for event in events if isinstance(event, ToolCallStart))
+    ended = next(event for event in events if isinstance(event, ToolCallEnd))
+    assert begun.id == ended.tool_call.id == "call_a"
 
 
 @pytest.mark.parametrize("field", ["reasoning_content", "reasoning", "reasoning_text"])

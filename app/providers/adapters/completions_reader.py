@@ -135,15 +135,16 @@ class CompletionsReader:
     def _call(self, delta: dict[str, Any]) -> None:
         function = delta.get("function") or {}
         key = self._key(delta, function)
+        own_id = delta["id"] if self._key_of_id.get(delta.get("id") or "") == key else ""
         opened = self._blocks.opened(key)
         if opened is None:
             self._end_thinking()
             self._blocks.end("text")
             name = function.get("name") or ""
-            opened = self._blocks.call(key, call_id=f"call_{key}", name=name)
+            opened = self._blocks.call(key, call_id=own_id or f"call_{key}", name=name)
         assert isinstance(opened, OpenCall)
-        if self._key_of_id.get(delta.get("id") or "") == key:
-            opened.id = delta["id"]
+        if own_id:
+            opened.id = own_id
         if not opened.name and function.get("name"):
             opened.name = function["name"]
         arguments = function.get("arguments")

@@ -341,6 +341,9 @@ class Presenter:
             case ToolCallEnd():
                 known = self._by_index.get(part.content_index)
                 if known is None or known.call.id != part.tool_call.id:
+                    if known is not None:  # its id came late
+                        self._calls.pop(known.call.id, None)
+                        self._transcript.remove_block(known.block_id)
                     known = self._new_call(part.tool_call)
                     self._by_index[part.content_index] = known
                 known.call = part.tool_call

@@ -67,7 +67,10 @@ class Way(NamedTuple):
 
 def press_once(shown: Terminal) -> None:
     shown.press("\x03")
-    shown.until(lambda: "again to quit" in shown.screen or shown.process.poll() is not None)
+    shown.until(lambda: "to quit" in shown.screen or shown.process.poll() is not None)
+    if "twice to quit" in shown.screen:  # the first press has stopped what was at work
+        shown.press("\x03")
+        shown.until(lambda: "again to quit" in shown.screen or shown.process.poll() is not None)
 
 
 def open_palette(shown: Terminal) -> None:

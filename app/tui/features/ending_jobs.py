@@ -41,11 +41,12 @@ class EndingWork(msgspec.Struct, frozen=True):
         return await self._is_left(chosen)
 
     async def may_quit(self) -> bool:
-        """Asks before bayou ends with running jobs. True if the user leaves."""
-        if not self.session.jobs.running():
+        """Asks before bayou ends with running jobs, or while the agent works. True if the user leaves."""
+        jobs = self.session.jobs.running()
+        if not jobs and not self.session.is_running:
             return True
-        end = ListRow(id=_END, title="Leave and end them")
-        return await self._is_left(await self._choose("Leave bayou?", [end, _WAIT_ROW]))
+        end = ListRow(id=_END, title="Leave and end them" if jobs else "Leave and stop the answer")
+        return await self._is_left(await self._choose("Leave bayou?", [end, *([_WAIT_ROW] if jobs else [])]))
 
     async def _is_left(self, chosen: str | None) -> bool:
         return await self._wait() if chosen == _WAIT else chosen is not None

@@ -25,6 +25,7 @@ class Desk:
     ) -> None:
         self.person, self.editor, self.view = person, editor, view
         self.done: list[str] = []
+        self.stops = True
         self.remembered: list[UnsentPrompt] = []
         self.queued = QueuedMessages(harness.session, view, editor, person.say)
         self.keys = StopOrLeave(
@@ -33,12 +34,13 @@ class Desk:
             take_back=self.queued.take_back,
             on_second_escape=lambda: self.done.append("tree"),
             end=lambda: self.done.append("left"),
+            ask_and_end=lambda: self.done.append("asked"),
             tell=lambda words, seconds: self.done.append(words),
             copy=person.copy,
             remember=self.remembered.append,
             spawn=person.spawn,
             clock=person.clock,
-            clear_stops=lambda: True,
+            clear_stops=lambda: self.stops,
         )
 
     def clear(self) -> None:
@@ -83,6 +85,24 @@ async def test_ctrl_c_forgets_an_earlier_press_once_something_is_typed(tmp_path:
         assert "left" not in desk.done
         desk.clear()
         assert desk.done[-1] == "left"
+
+
+async def test_ctrl_c_twice_at_work_stops_and_asks_once_more(working: ScriptedSession) -> None:
+    async with at_the_desk(working) as desk:
+        desk.clear()
+        desk.clear()
+        assert desk.done == ["stopped · Ctrl+C twice to quit", "press Ctrl+C again to quit"]
+        await working.session.wait_until_idle()
+        desk.clear()
+        assert desk.done[-1] == "left"
+
+
+async def test_where_ctrl_c_stops_nothing_leaving_at_work_is_a_question(working: ScriptedSession) -> None:
+    async with at_the_desk(working) as desk:
+        desk.stops = False
+        desk.clear()
+        desk.clear()
+        assert desk.done == ["press Ctrl+C again to quit", "asked"] and working.session.is_running
 
 
 async def test_escape_gives_up_a_retry_that_waits(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ class ScreenPage:
             take_back=queued.take_back,
             on_second_escape=self._second_escape,
             end=self.quit,
+            ask_and_end=lambda: screen.tasks.choose(self._ask_and_quit()),
             tell=screen.status.tell,
             copy=screen.copy,
             remember=screen.remembered.add_prompt,

@@ -26,6 +26,8 @@ class StopOrLeave(msgspec.Struct):
     """Moves queued messages back to the editor."""
     on_second_escape: Callable[[], None]
     end: Callable[[], None]
+    ask_and_end: Callable[[], None]
+    """Asks before the agent's work is stopped, and leaves."""
     tell: Callable[[str, float], None]
     """Shows a text for some seconds."""
     copy: Copy
@@ -36,6 +38,7 @@ class StopOrLeave(msgspec.Struct):
     clear_stops: Callable[[], bool]
     """Returns whether Ctrl+C on an empty editor stops the current activity."""
     _leaves_until: float = -math.inf
+    _stopped_until: float = -math.inf
     _last_escape: float = -math.inf
 
     def escape(self) -> None:
@@ -57,8 +60,8 @@ class StopOrLeave(msgspec.Struct):
             self._last_escape = now
 
     def clear(self, key: str, screen: Screen[Any]) -> None:
-        """Copies the screen's selection, else clears the editor, else stops the current activity; a second press
-        leaves.
+        """Copies the screen's selection, else clears the editor, else stops the current activity, else warns; a second
+        press after the warning leaves.
 
         `key`: the label of the pressed key."""
         selected = screen.get_selected_text()
@@ -68,10 +71,14 @@ class StopOrLeave(msgspec.Struct):
             return
         now = self.clock()
         if now < self._leaves_until:
-            self.end()
+            is_stopped_first = self.clear_stops() or not self.session.is_running
+            (self.end if is_stopped_first else self.ask_and_end)()
         elif self.editor.model.is_blank:
-            if self.clear_stops() and self.session.state.is_busy:
+            if self.clear_stops() and self.session.state.is_busy and now >= self._stopped_until:
+                self._stopped_until = now + LAST_WARNING_SECONDS
                 self.escape()
+                self.tell(f"stopped · {key} twice to quit", LAST_WARNING_SECONDS)
+                return
             self._leaves_until = now + LAST_WARNING_SECONDS
             self.tell(f"press {key} again to quit", LAST_WARNING_SECONDS)
         else:

@@ -15,6 +15,7 @@ from app.tui.features.tree.feature import TREE
 from app.tui.run import print_closing_message
 from app.values.events import MessageEnd
 from app.values.messages import AssistantMessage
+from app.values.todos import TodoItem, TodoPhase
 from app.values.usage import Usage
 from tests.settings.cases import Cases
 from tests.tui.scripted_app import ScriptedApp, submit, wait_for_runs
@@ -87,6 +88,7 @@ async def blinking(seat: Seat) -> Any:
 
 @ON_SCREEN.add("sidePanel", False, True)
 async def right_third(seat: Seat) -> Any:
+    await seat.app.session.todos.set([TodoPhase(name="Work", tasks=(TodoItem(content="Tea"),))])
     await seat.pilot.resize_terminal(120, 40)
     await seat.pilot.pause()
     return seat.app.page.side_panel.display

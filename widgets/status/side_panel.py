@@ -51,8 +51,6 @@ class SidePanel(Widget):
         textual_inside.paint_without_frame(self)
         self.sections: tuple[SideSection, ...] = ()
         self._drawn: list[SideSection | SideRow | None] = []
-        self.empty = ""
-        """The text that is shown if there are no sections."""
         self.display = False
 
     def show(self, sections: Sequence[SideSection]) -> None:
@@ -72,9 +70,6 @@ class SidePanel(Widget):
 
     def _lines(self) -> Iterator[SideSection | SideRow | None]:
         """Yields the content of each line: a section heading, a row, or None for a blank line."""
-        if not self.sections:
-            yield SideRow(text=self.empty, tone="muted")
-            return
         for number, (section, room) in enumerate(zip(self.sections, self._shares(), strict=True)):
             if number:
                 yield None

@@ -30,6 +30,7 @@ class SidePanelFeature(Feature[SideLists]):
             screen.side_panel,
             screen.page(TODO_LIST),
             say=screen.say,
+            tell=screen.status.tell,
             spawn=screen.tasks.spawn,
             keep=screen.keep,
         )

@@ -1,6 +1,7 @@
-"""The side panel of a wide page: changed files, todos, jobs. While hidden it computes nothing."""
+"""The side panel of a wide page: changed files, todos, jobs. Without content it is not shown; switched off it computes
+nothing."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from app.engine.files.session_files import SessionDiff
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
 
 MIN_PANEL_WIDTH = 120
 """Columns from which the side panel is shown; a narrower page needs them for the transcript."""
-NOTHING = "No changed files, todos or jobs."
+NOTHING = "The side panel appears with the first changed file, todo or job."
+_TOLD_SECONDS = 3.0
 _JOBS: dict[str, tuple[str, SideTone]] = {"running": ("●", "accent"), "done": ("✓", "success")}
 
 
@@ -34,23 +36,26 @@ class SideLists:
         todo_list: TodoList,
         *,
         say: ShowMessage,
+        tell: Callable[[str, float], None],
         spawn: Spawn,
         keep: SaveDefault,
     ) -> None:
+        """`tell`: shows a text above the editor for some seconds."""
         self._session = session
         self._panel = panel
         self._todo_list = todo_list
         self._say = say
+        self._tell = tell
         self._spawn = spawn
         self._keep = keep
         self._is_wished = False
         self._width = 0
         self._files: SideSection | None = None
         self._is_looking = self._is_old = False
-        panel.empty = NOTHING
 
     @property
-    def is_shown(self) -> bool:
+    def is_wanted(self) -> bool:
+        """Whether the panel is shown as soon as it has something to show."""
         return self._is_wished and self._width >= MIN_PANEL_WIDTH
 
     def wish(self, is_wished: bool) -> None:
@@ -69,9 +74,11 @@ class SideLists:
             self._say(f"The side panel needs {MIN_PANEL_WIDTH} columns; this terminal has {self._width}.")
         else:
             self._keep("sidePanel", None if self._is_wished else True)
+            if self._is_wished and not self._sections():
+                self._tell(NOTHING, _TOLD_SECONDS)
 
     def note(self, event: Event) -> None:
-        if not self.is_shown:
+        if not self.is_wanted:
             return
         if isinstance(event, SessionReplaced) or (
             isinstance(event, EntryAppended) and has_changes(event.entry)
@@ -81,14 +88,19 @@ class SideLists:
             self._show()
 
     def _fit(self) -> None:
-        is_shown = self.is_shown
+        if not self.is_wanted:
+            self._display(False)
+        elif self._panel.display:
+            self._panel.styles.width = self._width // 3
+        else:
+            self._show_all()
+
+    def _display(self, is_shown: bool) -> None:
         if is_shown:
             self._panel.styles.width = self._width // 3
         if is_shown != self._panel.display:
             self._panel.display = is_shown
             self._todo_list.stand_elsewhere(is_shown)
-            if is_shown:
-                self._show_all()
 
     def _show_all(self) -> None:
         self._show()
@@ -112,8 +124,15 @@ class SideLists:
             self._is_looking = False
 
     def _show(self) -> None:
+        if not self.is_wanted:
+            return
+        sections = self._sections()
+        self._panel.show(sections)
+        self._display(bool(sections))
+
+    def _sections(self) -> list[SideSection]:
         sections = (self._files, _todos(self._session), _jobs(self._session.jobs.all()))
-        self._panel.show([section for section in sections if section is not None])
+        return [section for section in sections if section is not None]
 
 
 def _files(found: "Differences") -> SideSection:

@@ -34,6 +34,7 @@ from app.tui.features.todos.feature import TODO_LIST
 from app.tui.keys.action_table import ActionTable
 from app.tui.keys.keymap import textual_spelling
 from app.tui.page_protocols import KeyLabel
+from app.tui.status import header_and_footer as bars
 from app.values.content import Image
 from widgets.editor.prompt import PromptEditor
 from widgets.textual_internals import bindings_of, rows_of
@@ -88,6 +89,8 @@ class StartOptions(msgspec.Struct, frozen=True, kw_only=True):
             app.register.page(TODO_LIST).show()
         if app.session.goal.is_set:
             app.register.page(GOAL).follow()
+        if app.session.model is not None and bars.is_offline(app.session.model):
+            app.presenter.show_first_page()
         if app.size.width < MIN_TERMINAL_SIZE.width or app.size.height < MIN_TERMINAL_SIZE.height:
             app.presenter.note(TOO_SMALL_TEXT.format(size=app.size), NoteKind.WARNING)
         for text in (*app.assembled.problems, *key_problems):
@@ -104,6 +107,7 @@ class StartOptions(msgspec.Struct, frozen=True, kw_only=True):
         """Completes the start after the first paint: extensions, parts of the model's provider, then
         what the command line requests."""
         app.page.garbage.begin()
+        app.presenter.show_first_page()
         app.presenter.show_earlier()
         app.tasks.spawn(asyncio.to_thread(app.look.keep_rules))
         app.tasks.spawn(_look_at_system(app.session.permissions, app.status.refresh))

@@ -48,8 +48,9 @@ def command_card(arguments: Mapping[str, Any], result: ToolResult | None) -> Car
     summary = ", ".join(part for part in (summary, files_summary(result.details)) if part)
     colours = stored_colours(result.details)
     block = CommandBlock(command=command, output=output, exit_code=code, note=note, colours=colours)
-    shown = last_lines(output) if code == 0 and not job else ()
     doubt = escape_controls(text_detail(result.details, "failedPart")) if code == 0 else ""
+    said = output.replace(f"[{doubt}]", "") if doubt else output
+    shown = last_lines(said) if code == 0 and not job else ()
     return Card(
         title="bash", subject=subject, summary=summary, doubt=doubt, blocks=(block,), last_lines=shown
     )

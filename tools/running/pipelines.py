@@ -7,6 +7,7 @@ nothing, nor does one whose last pipeline runs in a function's or a list's subsh
 Two endings are no failure: SIGPIPE, by which `head` ends a writer, and 1 of programs that answer a question with it
 (`grep`, `diff`, `test`)."""
 
+import os
 import shlex
 import shutil
 from collections.abc import Callable
@@ -21,6 +22,7 @@ from tools.patterns import late
 
 REPORT: Final = """{ builtin printf '%%s ' "${PIPESTATUS[@]}" >|%s; } 2>/dev/null || :"""
 """Writes the statuses of the last pipeline's parts. Its own errors and traces are shown nowhere."""
+_FIFO_FLAGS: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW
 _START_FILE: Final = """\
 trap -- {trap} EXIT
 {before}
@@ -61,18 +63,21 @@ def has_pipeline(command: str) -> bool:
     return _PIPE.search(command) is not None
 
 
-class PipelineReport(msgspec.Struct, frozen=True):
-    """The file into which the shell writes how the parts of the last pipeline ended."""
+class PipelineReport:
+    """The FIFO into which the shell writes how the parts of the last pipeline ended.
 
-    file: Path
-    folder: Path | None = None
-    """The folder that only this file needs, removed after it is read."""
+    A FIFO can be written even where a sandbox makes everything around it read-only."""
+
+    def __init__(self, file: Path, folder: Path | None = None) -> None:
+        """`folder`: the folder that only this file needs, removed after it is read."""
+        self._folder = folder
+        os.mkfifo(file, 0o600)
+        self._descriptor = os.open(file, _FIFO_FLAGS)
 
     def statuses(self) -> tuple[int, ...]:
-        """Returns the exit codes of the parts; empty if the shell reported nothing."""
+        """Returns the exit codes of the parts; empty if the shell reported nothing. To be called once."""
         try:
-            with self.file.open("rb") as file:
-                words = file.read(_MAX_REPORT).split()
+            words = os.read(self._descriptor, _MAX_REPORT).split()
         except OSError:
             return ()
         finally:
@@ -80,8 +85,9 @@ class PipelineReport(msgspec.Struct, frozen=True):
         return tuple(int(word) for word in words) if all(word.isdigit() for word in words) else ()
 
     def discard(self) -> None:
-        if self.folder is not None:
-            shutil.rmtree(self.folder, ignore_errors=True)
+        os.close(self._descriptor)
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
 
 
 def with_pipeline_report(
@@ -91,13 +97,14 @@ def with_pipeline_report(
     if Path(command.argv[0]).name != "bash" or not has_pipeline(command.argv[-1]):
         return command, None
     folder = private_folder("pipeline")
-    report = PipelineReport(folder / "statuses", folder)
+    statuses = folder / "statuses"
+    report = PipelineReport(statuses, folder)
     start = folder / "start"
     own = command.environment.get(_START_VARIABLE)
     before = f"unset {_START_VARIABLE}"
     if own is not None:
         before = f'export {_START_VARIABLE}={shlex.quote(own)}\n[ -r "${_START_VARIABLE}" ] && . "${_START_VARIABLE}"'
-    trap = shlex.quote(REPORT % shlex.quote(str(report.file)))
+    trap = shlex.quote(REPORT % shlex.quote(str(statuses)))
     start.write_text(_START_FILE.format(trap=trap, before=before), encoding="utf-8")
     return msgspec.structs.replace(
         command,

@@ -23,7 +23,7 @@ _SHELL_LOOP: Final = (
     """
 exec 9<"$1/in"
 trap -- """
-    + shlex.quote(REPORT % '"$1/$__bayou_job.parts"')
+    + shlex.quote(REPORT % '"$1/$__bayou_job.parts${BASH_SOURCE[0]:+-of-a-file-that-it-reads}"')
     + """ RETURN 2>/dev/null
 while IFS= read -r __bayou_job <&9; do
   . "$1/$__bayou_job.sh" </dev/null >"$1/$__bayou_job.out" 2>&1 9<&-
@@ -66,12 +66,13 @@ class ShellSession:
             exports = "".join(f"export {name}={shlex.quote(value)}\n" for name, value in extra.items())
             _write_new(folder / f"{job}.sh", exports + command.argv[-1] + "\n")
             reading = _make_fifo(folder / f"{job}.out", os.O_RDONLY)
+            report = PipelineReport(folder / f"{job}.parts")
             os.write(self._jobs, f"{job}\n".encode())
         except BaseException:
             self._is_busy.release()
             raise
         assert self._process is not None and self._exit is not None
-        return SessionCommand(self, self._process, self._exit, folder / job), reading
+        return SessionCommand(self, self._process, self._exit, folder / job, report), reading
 
     def status_of(self, job: str) -> int | None:
         """Returns the exit status; None if the shell has not reported it. For the most recent job."""
@@ -156,14 +157,11 @@ class SessionCommand(msgspec.Struct, frozen=True):
     process: RunningProcess
     exit_: "asyncio.Task[int]"
     job: Path
+    report: PipelineReport
 
     @property
     def pid(self) -> int:
         return self.process.pid
-
-    @property
-    def report(self) -> PipelineReport:
-        return PipelineReport(self.job.with_suffix(".parts"))
 
     async def wait(self) -> int:
         delays = iter(_POLL_INTERVALS)

@@ -124,6 +124,7 @@ class Presenter:
         self._session, self._transcript = session, transcript
         self._on_other = on_other
         self._first_page = first_page
+        self._has_first_page = False
         self._first_blocks: Sequence[NoteBlock] = ()
         self._clock = clock
         self._calls: dict[str, ShownCall] = {}
@@ -163,7 +164,13 @@ class Presenter:
             blocks.append(line)
         self._transcript.replace_all(blocks)
         self._first_blocks = ()
-        if not blocks:
+        if not blocks and self._has_first_page:
+            self._show_first_page()
+
+    def show_first_page(self) -> None:
+        """Shows the first page from now on where there is no conversation."""
+        if not self._has_first_page:
+            self._has_first_page = True
             self._show_first_page()
 
     def update_first_page(self) -> None:
@@ -177,9 +184,12 @@ class Presenter:
         for gone in self._first_blocks:
             if gone.id not in kept:
                 self._transcript.remove_block(gone.id)
-        self._first_blocks = shown
+        last = self._transcript.last_block
+        is_at_end = last is None or not self._first_blocks or last in self._first_blocks
+        before, self._first_blocks = self._first_blocks, shown
+        known = {block.id for block in before}
         for block in shown:
-            if block != self._transcript.block(block.id):
+            if block not in before and (is_at_end or block.id in known):
                 self._transcript.add(block)
 
     def _leave_first_page(self) -> None:

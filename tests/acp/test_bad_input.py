@@ -22,12 +22,15 @@ BAD = (
     b'{"jsonrpc":"2.0","id":7,"error":"no object"}',
 )
 
+ODD = {"unknown": {"x": 1}, "elicitation": True, "auth": [], "fs": None, "_meta": 3}
+"""Capabilities that the protocol wants read as absent ones."""
+
 
 async def test_requests_out_of_order_are_refused_and_the_next_ones_work(tmp_path: Path) -> None:
     async with bayou() as client:
         with pytest.raises(AcpError, match="came before initialize"):
             await client.new(tmp_path)
-        answer = await client.call("initialize", protocolVersion=7, clientCapabilities={"unknown": {"x": 1}})
+        answer = await client.call("initialize", protocolVersion=7, clientCapabilities=ODD)
         assert answer["protocolVersion"] == 1
         with pytest.raises(AcpError, match="came twice"):
             await client.initialize()

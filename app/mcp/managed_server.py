@@ -319,10 +319,14 @@ class ManagedServer:
     # End
 
     async def restart(self) -> None:
-        """Ends the connection and forgets failures, so that the next request starts afresh."""
+        """Ends the connection and forgets failures, so that the next request starts afresh. A start that is going on
+        ends first: the next request would wait for it and fail with it."""
+        await self._leave()
+        if self._starting is not None and not self._starting.done():
+            await asyncio.wait({self._starting})
+            await self._leave()
         self._pauses.forget()
         self.reason, self._needs_sign_in = "", False
-        await self._leave()
         self._changed()
 
     async def end(self) -> None:

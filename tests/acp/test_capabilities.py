@@ -77,6 +77,8 @@ async def test_a_server_of_the_client_is_called_and_its_form_is_the_clients(tmp_
     async with bayou("-e", MODEL, "--permissions", "full", answer=fill_in) as client:
         await client.initialize(elicitation={"form": {}})
         session = await client.new(tmp_path, mcpServers=[server])
+        await client.prompt(session, "/mcp test docks")  # a slow machine decides nothing
+        assert "docks" in client.text()
         await called(client, session, "docks", "echo", text="$HARBOUR")
         assert "It says: north" in client.text()
         await called(client, session, "docks", "ask")
@@ -101,6 +103,7 @@ async def test_servers_of_the_client_on_the_network_are_called(tmp_path: Path) -
             ]
             session = await client.new(tmp_path, mcpServers=servers)
             for name in capabilities:
+                await client.prompt(session, f"/mcp test {name}")
                 await called(client, session, name, "echo", text=f"over {name}")
                 assert f"It says: over {name}" in client.text()
             assert await client.close() == 0

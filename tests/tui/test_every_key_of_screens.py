@@ -342,6 +342,7 @@ TREE_ASKS = {
     "app.tree.fork": "fork",
     "app.tree.clone": "clone",
     "app.tree.merge": "merge",
+    "app.tree.review": "review",
     "app.tree.editLabel": "label",
     "app.tree.copy": "copy",
 }

@@ -7,6 +7,7 @@ import pytest
 from app.engine.files.file_restorer import RestoreToEntry
 from app.providers.scripted import ScriptedAnswer, say
 from app.resources.settings.effective_settings import EffectiveSettings
+from app.tui.features.review.page import ReviewPage
 from app.tui.features.tree.page import TreePage
 from app.tui.features.undo.page import FilesPage
 from app.undo.content_store import UndoConfig
@@ -62,6 +63,9 @@ def tree_of(project: Project, person: Person) -> TreePage:
         person.write,
         person.copy,
         files=page_of(project, person),
+        review=ReviewPage(
+            project.harness.session, person.ask, person.say, person.copy, edit=lambda path, line: ""
+        ).open,
         show_progress=person.show_progress.append,
         settings=lambda: project.harness.effective_settings.settings,
         clock=person.clock,
@@ -210,3 +214,12 @@ async def test_where_files_are_as_they_were_nothing_is_asked(project: Project) -
     async with at_the_keyboard(size=SIZE) as person:
         await tree_of(project, person).go_to(entry)
         assert person.written == ["change both"]
+
+
+async def test_changes_since_a_point_of_the_tree_are_reviewed(project: Project) -> None:
+    async with at_the_keyboard() as person, person.asked(tree_of(project, person).open()):
+        await person.press("home", "v")
+        await person.sees_soon("Changed since “make both”", "keep")
+        await person.press("escape")
+        await person.sees_soon("Session tree")
+        await person.press("escape")

@@ -9,6 +9,7 @@ from app.providers.model_stream import Context
 from app.providers.scripted import ScriptedAnswer, call, say
 from app.resources.settings.effective_settings import EffectiveSettings
 from app.tui.entry_texts import entry_title
+from app.tui.features.review.page import ReviewPage
 from app.tui.features.tree.entries import TreeEntries, heading
 from app.tui.features.tree.page import TreePage
 from app.tui.features.undo.page import FilesPage
@@ -34,6 +35,9 @@ def tree_of(
         person.write,
         person.copy,
         files=FilesPage(harness.session, person.ask, person.say),
+        review=ReviewPage(
+            harness.session, person.ask, person.say, person.copy, edit=lambda path, line: ""
+        ).open,
         show_progress=person.show_progress.append,
         settings=lambda: counts.settings,
         clock=person.clock,

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from app.tui.feature import Feature, FeatureServices, Subscription
+from app.tui.features.review.feature import REVIEW
 from app.tui.features.undo.feature import UNDO
 from app.tui.keys.keymap import NO_KEY
 from app.tui.keys.page_keys import PageKey
@@ -40,6 +41,7 @@ class TreeFeature(Feature["TreePage"]):
             screen.write,
             screen.copy,
             files=screen.page(UNDO),
+            review=lambda entry_id: screen.page(REVIEW).open(entry_id),
             show_progress=screen.show_progress,
             settings=lambda: screen.assembled.effective_settings.settings,
             clock=screen.clock,

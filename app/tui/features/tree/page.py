@@ -50,6 +50,8 @@ class TreePage(msgspec.Struct, frozen=True):
     write: Write
     copy: Copy
     files: FilesPage
+    review: Callable[[str], Awaitable[None]]
+    """Opens the review of the changes since an entry."""
     show_progress: ShowProgress
     settings: Callable[[], Settings]
     clock: Callable[[], float]
@@ -84,6 +86,8 @@ class TreePage(msgspec.Struct, frozen=True):
             case "files":
                 await self.files.to_entry(entry_id)
                 screen.show_entries(TreeEntries(log, self.session.tools.files_of).bare(), log.leaf_id)
+            case "review":
+                await self.review(entry_id)
             case "go":
                 await self.go_to(entry_id, leave=screen.dismiss)
             case "fork" if (entry_id := self._prompt_above(entry_id)) == "":

@@ -92,6 +92,7 @@ class TreeScreen(SheetScreen[None]):
         _key("app.tree.merge", "m", "ask('merge')", "Merge a summary of this branch into the current one"),
         _key("app.tree.compare", "d", "compare", "Compare with another branch"),
         _key("app.tree.files", "z", "ask('files')", "Restore files to this point"),
+        _key("app.tree.review", "v", "ask('review')", "Review changes since this point"),
         _key("app.tree.editLabel", "L", "ask('label')", "Label"),
         _key("app.tree.copy", "y,ctrl+x", "ask('copy')", "Copy"),
         _key("app.tree.toggleLabelTimestamp", "T", "times", "Show times"),
@@ -106,7 +107,7 @@ class TreeScreen(SheetScreen[None]):
     ]
 
     class ActionRequested(ScreenRequest["TreeScreen"]):
-        """Requests an action: go, fork, clone, merge, files, label, copy or compare. The application
+        """Requests an action: go, fork, clone, merge, files, review, label, copy or compare. The application
         closes the tree if needed."""
 
         def __init__(self, screen: "TreeScreen", action: str, entry_id: str, other_id: str = "") -> None:

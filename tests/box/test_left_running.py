@@ -26,6 +26,33 @@ async def test_a_process_left_running_ends_with_its_command_and_the_result_says_
     assert "were ended with it" in results(harness)[0] and "background: true" in results(harness)[0]
 
 
+HEADLESS = """
+import ctypes, platform, threading, time
+from pathlib import Path
+
+def beat():
+    for _ in range(400):
+        Path("beat").write_text(str(time.monotonic()))
+        time.sleep(0.05)
+
+threading.Thread(target=beat).start()
+while not Path("beat").exists():
+    time.sleep(0.01)
+ctypes.CDLL(None).syscall({"x86_64": 60, "aarch64": 93}[platform.machine()], 0)
+"""
+"""A program whose first thread ends: to the system it looks like one that has ended."""
+
+
+async def test_a_process_whose_first_thread_has_ended_ends_with_its_command_too(tmp_path: Path) -> None:
+    harness = boxed_session(
+        tmp_path,
+        command="(setsid python3 ../headless.py >/dev/null 2>&1 </dev/null &); until [ -e beat ]; do sleep 0.05; done",
+    )
+    (harness.session.cwd.parent / "headless.py").write_text(HEADLESS)
+    await questions_asked(harness)
+    assert not still_beats(harness.session.cwd)
+
+
 async def test_what_is_about_to_end_may_finish_its_work(tmp_path: Path) -> None:
     harness = boxed_session(
         tmp_path, command="(sleep 0.4; echo whole > late) >/dev/null 2>&1 & echo started; exit 0"

@@ -39,6 +39,8 @@ _POLL_SECONDS = 0.01
 _MAX_KILL_ROUNDS = 100
 _CHECK_INTERVAL = 1.0
 _MAX_PLACES = 1 << 16
+_THREADS = 17
+"""The field of `/proc/PID/stat`, behind the name, that counts threads."""
 
 
 def main() -> None:
@@ -319,7 +321,8 @@ def _processes_from_proc() -> Iterator[tuple[int, int, int, int]]:
             continue
         # The name, in parentheses, may contain anything; the fields follow the last parenthesis.
         fields = stat[stat.rfind(b")") + 2 :].split()
-        if len(fields) > 3 and fields[0] not in (b"Z", b"X"):
+        if len(fields) > _THREADS and (fields[0] not in (b"Z", b"X") or int(fields[_THREADS]) > 1):
+            # A program whose first thread has ended looks like a zombie, and goes on in its other threads.
             yield int(name), int(fields[1]), int(fields[2]), int(fields[3])
 
 

@@ -6,7 +6,6 @@ by Zed Industries and contributors), without its descriptions."""
 import asyncio
 import json
 import os
-import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from functools import cache
@@ -15,10 +14,11 @@ from typing import Any
 
 import jsonschema
 
+from tests.support.warm_bayou import BAYOU
+
 SCHEMA = json.loads((Path(__file__).parent / "schema-v1.json").read_text())
 STAGE = str(Path(__file__).parents[1] / "modes" / "extensions" / "stage.py")
 CALLS = str(Path(__file__).parents[1] / "modes" / "extensions" / "calls.py")
-ACP = (sys.executable, "-P", "-m", "app", "acp")
 FAST = {"BAYOU_OFFLINE_PACE": "0"}
 _LIMIT = 256 * 1024 * 1024
 
@@ -207,7 +207,7 @@ async def bayou(
 ) -> AsyncIterator[AcpClient]:
     """A bayou that has not been initialised."""
     process = await asyncio.create_subprocess_exec(
-        *ACP, *words, env={**os.environ, **FAST, **(env or {})},
+        *BAYOU, "acp", *words, env={**os.environ, **FAST, **(env or {})},
         stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
         limit=_LIMIT,
     )  # fmt: skip

@@ -1,7 +1,6 @@
 """Sessions over ACP are the files of the terminal: listed, loaded with their history, resumed, forked and deleted."""
 
 import asyncio
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -9,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.acp.peers import AcpClient, AcpError, bayou, choosing
+from tests.support.warm_bayou import BAYOU
 
 
 async def history(client: AcpClient, session: str, cwd: Path) -> list[Mapping[str, Any]]:
@@ -21,7 +21,7 @@ async def history(client: AcpClient, session: str, cwd: Path) -> list[Mapping[st
 async def continued(session: str, cwd: Path) -> tuple[int | None, str]:
     """Continues a session in print mode; returns the exit code, and what is wrong."""
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-P", "-m", "app", "--session", session, "-p", "read a.txt", cwd=cwd,
+        *BAYOU, "--session", session, "-p", "read a.txt", cwd=cwd,
         stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.PIPE,
     )  # fmt: skip
     _, problem = await process.communicate()

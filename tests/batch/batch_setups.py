@@ -6,8 +6,9 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from tests.hostile.setups import BAYOU, run
+from tests.hostile.setups import run
 from tests.providers.loopback import Answer, Received, Reply
+from tests.support.warm_bayou import BAYOU
 
 WRITES = str(Path(__file__).parent / "extensions" / "writes.py")
 SCRIPTED = ("--models", "scripted/script", "--jobs", "2")

@@ -9,8 +9,9 @@ from pathlib import Path
 
 from app.exit_codes import DONE, FAILED, INTERRUPTED, LIMIT, USAGE
 from tests.batch.batch_setups import SCRIPTED, batch, git, hanging, make_repository, results, write_tasks
-from tests.hostile.setups import BAYOU, answer_body, ending, piece, use_model_at, write_user_settings
+from tests.hostile.setups import answer_body, ending, piece, use_model_at, write_user_settings
 from tests.providers.loopback import Received, Reply, loopback, sse
+from tests.support.warm_bayou import BAYOU
 from tools.box.abilities import system_abilities
 
 

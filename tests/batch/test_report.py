@@ -11,8 +11,8 @@ from app.batch.report.statistics import quantiles_of, rate_of, sign_test
 from app.batch.results import BatchFolder
 from app.cli.commands.batch_report import run
 from bayou.batch import BatchResult, Outcome
-from tests.hostile.setups import BAYOU
 from tests.hostile.setups import run as run_program
+from tests.support.warm_bayou import BAYOU
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support import warm_bayou
 from tests.support.terminals import terminal
 
 _DROP, _DAC_OVERRIDE, _DAC_READ_SEARCH = 24, 1, 2
@@ -19,7 +20,9 @@ _DROP, _DAC_OVERRIDE, _DAC_READ_SEARCH = 24, 1, 2
 def bayou(
     *words: str, cwd: Path, before: Callable[[], None] | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """Without a terminal."""
+    """Without a terminal. With `before`, which is called in the new process, it is one of its own."""
+    if before is None:
+        return warm_bayou.run(*words, cwd=cwd)
     return subprocess.run(
         [sys.executable, "-P", "-m", "app", *words],
         cwd=cwd, input="", capture_output=True, text=True, timeout=60, preexec_fn=before,

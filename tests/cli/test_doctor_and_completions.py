@@ -14,19 +14,9 @@ from app.cli.flags import FLAGS
 from app.cli.flags_docs import MANUAL
 from app.cli.subcommands import HELP
 from tests.architecture.sources import ROOT
+from tests.support.warm_bayou import run as bayou
 
 KEY = "sk-ant-secret-of-a-person-1234567890"
-
-
-def bayou(*words: str, cwd: Path, **env: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-P", "-m", "app", *words],
-        cwd=cwd,
-        env={**os.environ, **env},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
 
 
 def findings(done: subprocess.CompletedProcess[str]) -> dict[str, dict[str, str]]:
@@ -37,7 +27,7 @@ def test_the_doctor_finds_nothing_broken_and_tells_no_secret(tmp_path: Path) -> 
     own = Path(os.environ["BAYOU_AGENT_DIR"])
     own.mkdir(parents=True, exist_ok=True)
     (own / "settings.json").write_text('{"offline": true}')
-    done = bayou("doctor", "--json", cwd=tmp_path, ANTHROPIC_API_KEY=KEY)
+    done = bayou("doctor", "--json", cwd=tmp_path, env={**os.environ, "ANTHROPIC_API_KEY": KEY})
     found = findings(done)
     assert done.returncode == 0, done.stdout
     subjects = "terminal keys git rg sandbox network credentials models servers settings"

@@ -2,7 +2,6 @@
 
 import re
 import subprocess
-import sys
 from html import unescape
 from pathlib import Path
 
@@ -21,13 +20,11 @@ from app.values.entries import (
 )
 from app.values.messages import BashExecutionMessage, SystemMessage
 from tests.sessions.make_entries import assistant_entry, tool_result_entry, user_entry
+from tests.support import warm_bayou
 
 
 def bayou(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-P", "-m", "app", "export", *words],
-        cwd=cwd, capture_output=True, text=True, timeout=60,
-    )  # fmt: skip
+    return warm_bayou.run("export", *words, cwd=cwd)
 
 
 @pytest.fixture

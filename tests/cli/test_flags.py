@@ -2,7 +2,6 @@
 
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ import pytest
 
 from app.cli.flags import FLAGS
 from app.sessions.session_log import SessionLog
+from tests.support.warm_bayou import run as bayou
 
 EXTENSION = """
 import json
@@ -26,13 +26,6 @@ def extension(api):
         }
         open("state.json", "w").write(json.dumps(state, default=str))
 """
-
-
-def bayou(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-P", "-m", "app", *words],
-        cwd=cwd, input="", capture_output=True, text=True, timeout=60,
-    )  # fmt: skip
 
 
 def begun(*words: str, cwd: Path) -> dict[str, str]:
@@ -258,10 +251,7 @@ def test_every_face_tells_extensions_of_the_end(face: str, tmp_path: Path) -> No
 
 
 def state(*words: str, cwd: Path) -> dict[str, Any]:
-    done = subprocess.run(
-        [sys.executable, "-P", "-m", "app", "--mode", "rpc", *words],
-        cwd=cwd, input='{"type":"get_state","id":"1"}', capture_output=True, text=True, timeout=60,
-    )  # fmt: skip
+    done = bayou("--mode", "rpc", *words, cwd=cwd, input='{"type":"get_state","id":"1"}')
     assert done.returncode == 0, done.stderr
     [answer] = [line for line in map(json.loads, done.stdout.splitlines()) if line.get("id") == "1"]
     return answer["data"]

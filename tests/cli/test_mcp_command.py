@@ -20,6 +20,7 @@ from app.resources.trust.project_trust import store_answer, trust_question_for
 from app.values.user_errors import UserError
 from tests.mcp.guarded_server import GuardedServer, last_page
 from tests.mcp.test_servers import FAULTY
+from tests.support.warm_bayou import BAYOU
 
 
 @pytest.fixture
@@ -207,7 +208,7 @@ async def test_a_sign_in_from_the_command_line_counts_in_a_session_that_is_open(
             await verbs.test("guarded")
         assert verbs.server("guarded").state == "sign-in"
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "app", "mcp", "login", "guarded", "--no-browser"),
+            *(*BAYOU, "mcp", "login", "guarded", "--no-browser"),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             env={**os.environ},

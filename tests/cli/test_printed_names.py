@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from app.cli.subcommands import SUBCOMMANDS
+from tests.support.warm_bayou import run as bayou
 
 ODD = "a\x1b]0;b\x07\x1b[31m\u202ec\x9b2J\u2066\x7fd"
 UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
@@ -134,7 +135,7 @@ def test_every_text_command_prints_foreign_names_harmlessly(odd_folder: Path) ->
     [["--verbose", "-p", "-e", ODD, "--model", f"local/{ODD}", "hi"], [f"--{ODD}", "-p", "x"], ["-p", f"@{ODD}", "x"]],
 )  # fmt: skip
 def test_a_run_that_fails_prints_foreign_names_harmlessly(words: list[str], odd_folder: Path) -> None:
-    done = _run("-P", "-m", "app", *words, cwd=odd_folder)
+    done = bayou(*words, cwd=odd_folder)
     assert done.stderr and not UNSAFE.search(done.stdout + done.stderr)
 
 

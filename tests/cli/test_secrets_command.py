@@ -2,12 +2,12 @@
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests.masking.examples import PRIVATE_KEY, SHAPED, random_text
+from tests.support import warm_bayou
 
 TOKEN = SHAPED["github-token"]
 OWN = random_text(40, 4)
@@ -21,22 +21,8 @@ def folder(tmp_path: Path) -> Path:
 
 
 def bayou(folder: Path, *words: str, given: str = "", **env: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-P", "-m", "app", "secrets", *words],
-        cwd=folder,
-        env={
-            "HOME": str(folder.parent),
-            "PATH": "/usr/bin:/bin",
-            "LANG": "C.UTF-8",
-            "PYTHONPATH": str(Path(__file__).parents[2]),
-            **env,
-        },
-        input=given,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    home = {"HOME": str(folder.parent), "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"}
+    return warm_bayou.run("secrets", *words, cwd=folder, env={**home, **env}, input=given)
 
 
 def test_a_pipe_is_masked(folder: Path):

@@ -9,13 +9,7 @@ from pathlib import Path
 import pytest
 
 from app.cli.subcommands import SUBCOMMANDS
-
-
-def bayou(*words: str, cwd: Path, stdin: str = "") -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-P", "-m", "app", *words],
-        cwd=cwd, input=stdin, capture_output=True, text=True, timeout=60,
-    )  # fmt: skip
+from tests.support.warm_bayou import run as bayou
 
 
 def test_help_names_flags_and_commands(tmp_path: Path) -> None:

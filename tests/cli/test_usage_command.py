@@ -3,7 +3,6 @@
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,16 +11,11 @@ from app.sessions.session_library import session_folder
 from app.sessions.session_log import SessionLog
 from tests.sessions.make_entries import user_entry
 from tests.sessions.test_usage import TUESDAY, answered
+from tests.support import warm_bayou
 
 
 def bayou(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-P", "-m", "app", "usage", *words],
-        cwd=cwd,
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+    return warm_bayou.run("usage", *words, cwd=cwd)
 
 
 @pytest.fixture

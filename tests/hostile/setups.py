@@ -14,7 +14,8 @@ import pytest
 
 from tests.providers.loopback import Loopback, sse
 
-BAYOU = (sys.executable, "-P", "-m", "app")
+COLD_BAYOU = (sys.executable, "-P", "-m", "app")
+"""For what is set in the process that becomes bayou: limits, closed streams."""
 MODEL = ("--model", "mine/m")
 LIMITED = """
 import os, resource, sys

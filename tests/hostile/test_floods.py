@@ -6,7 +6,6 @@ from pathlib import Path
 from app.sessions.old_outputs import drop_old_outputs
 from app.sessions.session_log import SessionLog
 from tests.hostile.setups import (
-    BAYOU,
     MODEL,
     answer_body,
     run,
@@ -16,6 +15,7 @@ from tests.hostile.setups import (
 )
 from tests.providers.loopback import Received, Reply, loopback
 from tests.sessions.make_entries import user_entry
+from tests.support.warm_bayou import BAYOU
 from tests.tools.conftest import ToolCaller
 from tools.files.artifacts import Artifacts
 from tools.running.shell import ShellSettings

@@ -14,7 +14,7 @@ from app.providers.scripted import say
 from app.values.events import MessageEnd, MessageStart, Notice
 from tests.engine.scripted_session import ScriptedSession, kinds
 from tests.hostile.setups import (
-    BAYOU,
+    COLD_BAYOU,
     LIMITED,
     MODEL,
     answer_body,
@@ -23,8 +23,9 @@ from tests.hostile.setups import (
     tool_call_body,
     use_model_at,
 )
-from tests.modes.processes import RPC, lines_until, put, start
+from tests.modes.processes import COLD_RPC, lines_until, put, start
 from tests.providers.loopback import Loopback, Received, Reply, loopback
+from tests.support.warm_bayou import BAYOU
 
 ANSWER = "The answer that must not be lost. " * 400
 
@@ -86,7 +87,7 @@ async def test_an_answer_is_printed_and_the_full_disk_is_named_at_the_end(
 async def test_the_same_where_files_may_not_grow(server: Loopback, tmp_path: Path, mode: str):
     server.reply(Reply(body=answer_body("x" * 100_000)))
     code, out, err = await run(
-        sys.executable, "-c", LIMITED, "40000", *BAYOU, *MODEL, mode, "Say it", cwd=tmp_path
+        sys.executable, "-c", LIMITED, "40000", *COLD_BAYOU, *MODEL, mode, "Say it", cwd=tmp_path
     )
     assert "x" * 100_000 in out
     assert code == 1
@@ -125,7 +126,7 @@ async def test_rpc_ends_what_it_began_and_goes_on_when_there_is_room(server: Loo
 
 async def test_a_limit_on_files_is_no_other_and_can_be_lifted(server: Loopback, tmp_path: Path):
     server.reply(Reply(body=answer_body("x" * 100_000)))
-    command = (sys.executable, "-c", LIMITED, "40000", *RPC)
+    command = (sys.executable, "-c", LIMITED, "40000", *COLD_RPC)
     process = await start(tmp_path, *MODEL, "--session-dir", str(tmp_path / "here"), command=command)
     put(process, type="prompt", message="Say it")
     await lines_until(process, type="agent_end")

@@ -13,7 +13,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from tests.hostile.setups import BAYOU, answer_body, run, write_user_settings
+from tests.hostile.setups import answer_body, run, write_user_settings
+from tests.support.warm_bayou import BAYOU
 
 VENDOR = {"OPENAI_API_KEY": "key-of-the-environment"}
 STORED = {"openai": {"type": "api_key", "key": "key-that-is-stored"}}

@@ -15,7 +15,6 @@ from app.assembly.crash_report import report_crash
 from app.providers.key_values import CredentialError
 from app.providers.signin.pkce import RedirectServer, code_of
 from tests.hostile.setups import (
-    BAYOU,
     MODEL,
     answer_body,
     run,
@@ -25,6 +24,7 @@ from tests.hostile.setups import (
 )
 from tests.masking.examples import SHAPED, random_text
 from tests.providers.loopback import Reply, loopback
+from tests.support.warm_bayou import BAYOU
 
 KEY = "planted-key-of-the-model"
 APIS = [

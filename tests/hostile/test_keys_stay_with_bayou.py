@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from app.extensions.run_program import run_program
-from tests.modes.processes import RPC, lines_until, put, start
+from tests.modes.processes import COLD_RPC, lines_until, put, start
 from tests.support.terminals import terminal
 from tests.tools.conftest import ToolCaller
 from tools.running.browser import open_page
@@ -58,7 +58,7 @@ async def test_a_command_reads_no_key_from_the_environment_or_memory_of_bayou(
 ):
     monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
     process = await start(
-        tmp_path, "--no-session", command=(sys.executable, "-c", AS_ANYBODY, sys.executable, *RPC[1:])
+        tmp_path, "--no-session", command=(sys.executable, "-c", AS_ANYBODY, sys.executable, *COLD_RPC[1:])
     )
     for file in ("environ", "mem", "auxv"):
         words = await told_by(process, f"cat /proc/{process.pid}/{file} | tr '\\0' '\\n'")
@@ -73,7 +73,9 @@ async def test_a_command_reads_no_key_from_the_environment_or_memory_of_bayou(
 @on_linux
 async def test_a_key_among_the_words_is_not_in_the_list_of_processes(tmp_path: Path):
     for words in (("--api-key", KEY), (f"--api-key={KEY}",)):
-        process = await start(tmp_path, "--no-session", "--model", "openai/gpt-6.1-sol", *words)
+        process = await start(
+            tmp_path, "--no-session", "--model", "openai/gpt-6.1-sol", *words, command=COLD_RPC
+        )
         listed = await told_by(
             process, f"ps -ww -o args= -p {process.pid} || cat /proc/{process.pid}/cmdline"
         )
@@ -170,7 +172,7 @@ async def test_a_setting_passes_variables_on(tmp_path: Path, own_home: Path, mon
     settings = Path(os.environ["BAYOU_AGENT_DIR"]) / "settings.json"
     settings.parent.mkdir(parents=True)
     settings.write_text('{"shellPassEnvironment": ["GITHUB_TOKEN", "AWS_*"], "secrets": {"mask": false}}')
-    process = await start(tmp_path, "--no-session")
+    process = await start(tmp_path, "--no-session", command=COLD_RPC)
     assert (await told_by(process, "echo $GITHUB_TOKEN $AWS_SESSION_TOKEN")).split() == [KEY, KEY + "-2"]
     await ended(process)
 

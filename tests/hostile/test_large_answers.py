@@ -9,7 +9,7 @@ from app.providers.scripted import say
 from app.sessions.entry_tree import SessionTree
 from app.values.entries import CompactionEntry
 from tests.engine.scripted_session import ScriptedSession
-from tests.hostile.setups import BAYOU, MODEL, ending, piece, run, use_model_at
+from tests.hostile.setups import COLD_BAYOU, MODEL, ending, piece, run, use_model_at
 from tests.providers.loopback import Reply, loopback, sse
 
 MEGABYTES = 100
@@ -40,7 +40,15 @@ async def test_an_answer_of_a_hundred_megabytes_takes_less_than_four_times_its_s
             server.reply(reply)
             with (tmp_path / "out").open("wb") as out:
                 code, _, err = await run(
-                    sys.executable, "-c", MEASURED, *BAYOU, *MODEL, mode, "Say it", cwd=tmp_path, stdout=out
+                    sys.executable,
+                    "-c",
+                    MEASURED,
+                    *COLD_BAYOU,
+                    *MODEL,
+                    mode,
+                    "Say it",
+                    cwd=tmp_path,
+                    stdout=out,
                 )
             assert code == 0 and (tmp_path / "out").stat().st_size > 0.99 * size
             figures.append(float(err.split()[-1]) / 1000)

@@ -2,8 +2,6 @@
 
 import asyncio
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 from app.assembly.assembled_session import AssembledSession
@@ -17,6 +15,7 @@ from app.resources.paths import Paths
 from app.resources.trust.project_trust import decide_trust, store_answer, trust_question_for
 from tests.hostile.conftest import Put
 from tests.hostile.repositories import git, repository
+from tests.support import warm_bayou
 from tests.support.sessions import workspace_of
 from tests.support.terminals import terminal
 from tools.running.commands import apply_shell_settings
@@ -170,10 +169,7 @@ def test_without_a_person_nothing_counts_and_that_is_said_once(folder: Path, mar
     """`-p`, JSON and RPC, as whole processes."""
     put(folder / ".bayou" / "extensions" / "theirs.py", code(mark))
     for words in (["-p", "hello"], ["--mode", "json", "hello"], ["--mode", "rpc"]):
-        done = subprocess.run(
-            [sys.executable, "-P", "-m", "app", "--offline", *words],
-            cwd=folder, input="", capture_output=True, text=True, timeout=60, check=False,
-        )  # fmt: skip
+        done = warm_bayou.run("--offline", *words, cwd=folder)
         assert done.stderr.count("is not trusted") == 1, (words, done.stderr)
         assert not mark.exists()
 

@@ -10,10 +10,11 @@ import pytest
 from app.resources.paths import Paths
 from app.resources.trust.project_trust import forget_answer, store_answer, trust_question_for
 from app.values.user_errors import FileError
-from tests.hostile.setups import BAYOU, MODEL, answer_body, piece, run, use_model_at, write_user_settings
-from tests.modes.processes import RPC, put, start
+from tests.hostile.setups import COLD_BAYOU, MODEL, answer_body, piece, run, use_model_at, write_user_settings
+from tests.modes.processes import put, start
 from tests.providers.loopback import Loopback, Reply, loopback, sse
 from tests.support.terminals import terminal
+from tests.support.warm_bayou import BAYOU
 from tests.tools.conftest import ToolCaller
 from tools.workspace import Workspace
 
@@ -57,7 +58,7 @@ async def test_such_a_number_in_a_stream_a_command_and_a_session(server: Loopbac
     server.reply(Reply(body=sse(piece("so far")) + usage))
     code, _, err = await say(tmp_path)
     assert code == 6 and "The server sent an event that is not JSON" in err and len(err) < 1000
-    process = await start(tmp_path, "--no-session", command=RPC)
+    process = await start(tmp_path, "--no-session")
     put(process, type="get_state", id="1")
     assert process.stdin is not None and process.stdout is not None
     process.stdin.write(b'{"type":"bash","command":"true","n":' + DIGITS.encode() + b"}\n")
@@ -143,7 +144,7 @@ async def test_a_named_pipe_with_a_writer_is_read(server: Loopback, tmp_path: Pa
     os.mkfifo(tmp_path / "pipe")
     code, _, err = await say(tmp_path, "@pipe")
     assert code == 2 and "@pipe: It is a pipe into which nobody writes." in err
-    words = " ".join([*BAYOU, *MODEL, "-p", "@<(sleep 0.3; echo substituted)", "look"])
+    words = " ".join([*COLD_BAYOU, *MODEL, "-p", "@<(sleep 0.3; echo substituted)", "look"])
     code, out, _ = await run("bash", "-c", words, cwd=tmp_path)
     assert (code, out) == (0, "an answer\n")
     assert "substituted" in str(server.requests[-1].json["messages"])
@@ -160,7 +161,7 @@ async def test_tools_do_not_wait_for_pipes(tmp_path: Path, tool: str):
 
 @pytest.mark.parametrize("words", [["-p", "x"], ["--mode", "rpc"], ["--version"], ["--help"]], ids=" ".join)
 async def test_a_closed_standard_output_is_reported(server: Loopback, tmp_path: Path, words: list[str]):
-    code, _, err = await run("sh", "-c", '"$@" >&-', "sh", *BAYOU, *words, cwd=tmp_path)
+    code, _, err = await run("sh", "-c", '"$@" >&-', "sh", *COLD_BAYOU, *words, cwd=tmp_path)
     assert (code, err) == (
         1,
         "bayou: standard output is closed, so no answer can be written. Open it or redirect it to a file.\n",
@@ -168,7 +169,7 @@ async def test_a_closed_standard_output_is_reported(server: Loopback, tmp_path: 
 
 
 async def test_closed_input_and_errors_keep_no_answer_back(server: Loopback, tmp_path: Path):
-    command = ("sh", "-c", '"$@" <&- 2>&-', "sh", *BAYOU, *MODEL, "-p", "x")
+    command = ("sh", "-c", '"$@" <&- 2>&-', "sh", *COLD_BAYOU, *MODEL, "-p", "x")
     code, out, _ = await run(*command, cwd=tmp_path)
     assert (code, out) == (0, "an answer\n")
 

@@ -11,7 +11,7 @@ import pytest
 
 from tests.engine.scripted_session import ScriptedSession
 from tests.hostile.setups import (
-    BAYOU,
+    COLD_BAYOU,
     MODEL,
     answer_body,
     ending,
@@ -21,7 +21,7 @@ from tests.hostile.setups import (
     use_model_at,
     write_user_settings,
 )
-from tests.modes.processes import RPC, lines_until, put, start
+from tests.modes.processes import COLD_RPC, lines_until, put, start
 from tests.providers.loopback import Received, Reply, loopback, sse
 from tests.support import terminals
 from tests.support.terminals import terminal
@@ -81,7 +81,7 @@ async def test_a_run_with_a_command_and_a_long_answer_in_400_megabytes(tmp_path:
         )
         with (tmp_path / "out").open("wb") as out:
             code, _, err = await run(
-                *BAYOU, *MODEL, mode, "Say it", cwd=tmp_path, stdout=out, preexec_fn=a_small_machine
+                *COLD_BAYOU, *MODEL, mode, "Say it", cwd=tmp_path, stdout=out, preexec_fn=a_small_machine
             )
     assert (code, err) == (0, "")
     assert (tmp_path / "out").stat().st_size > 30_000_000
@@ -179,7 +179,7 @@ async def test_turns_cost_the_same_and_keep_what_was_said_and_no_more(tmp_path: 
 
         server.reply(answering)
         folder = tmp_path / "s"
-        process = await start(tmp_path, *MODEL, "--session-dir", str(folder), command=RPC)
+        process = await start(tmp_path, *MODEL, "--session-dir", str(folder), command=COLD_RPC)
         marks: list[Mark] = []
         for number in range(turns):
             put(process, type="prompt", message=f"please tell me more of {number} " * 5)

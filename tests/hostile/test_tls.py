@@ -16,8 +16,9 @@ from app.providers.failure_kinds import classify
 from app.providers.senders import client
 from app.providers.senders.client import close_connections
 from tests.hostile.certificates import CertificateAuthority
-from tests.hostile.setups import BAYOU, MODEL, run, write_user_settings
+from tests.hostile.setups import MODEL, run, write_user_settings
 from tests.providers.wire_formats import ANSWERS, ask, model_for, options
+from tests.support.warm_bayou import BAYOU
 
 API = "openai-completions"
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"

@@ -5,7 +5,6 @@ import base64
 import json
 import os
 import ssl
-import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -22,6 +21,7 @@ from tests.architecture.sources import ROOT
 from tests.mcp.guarded_server import GuardedServer
 from tests.mcp.test_sign_in import _first
 from tests.providers.test_network import certificate, proxy_to
+from tests.support.warm_bayou import BAYOU
 
 __all__ = ["certificate"]
 SECRET = "shh"
@@ -174,7 +174,7 @@ async def test_the_whole_program_goes_that_way(server: GuardedServer, certificat
     (agent / "mcp.json").write_text(json.dumps({"mcpServers": {"far": {"url": server.url, "oauth": oauth}}}))
     async with proxy_to(server.port) as proxy:
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "app", "mcp", "test", "far"),
+            *(*BAYOU, "mcp", "test", "far"),
             cwd=tmp_path,
             env={
                 "HOME": str(tmp_path),

@@ -4,7 +4,6 @@ import asyncio
 import base64
 import json
 import os
-import sys
 import threading
 import urllib.request
 from collections.abc import AsyncIterator, Iterator, Sequence
@@ -23,6 +22,7 @@ from app.mcp.token_store import TokenStore
 from app.values.user_errors import FileError
 from tests.architecture.sources import ROOT
 from tests.mcp.guarded_server import GuardedServer, last_page
+from tests.support.warm_bayou import BAYOU
 
 
 class Browser:
@@ -248,7 +248,7 @@ async def test_two_bayous_that_need_a_fresh_token_ask_for_one(
 
     async def bayou() -> tuple[int | None, str]:
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "app", "mcp", "test", "docs"),
+            *(*BAYOU, "mcp", "test", "docs"),
             cwd=home,
             env=environment,
             stdout=asyncio.subprocess.PIPE,

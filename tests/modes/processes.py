@@ -4,15 +4,17 @@ import asyncio
 import json
 import os
 import sys
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 from bayou.client import RpcClient
+from tests.support.warm_bayou import BAYOU
 
 STAGE = str(Path(__file__).parent / "extensions" / "stage.py")
-RPC = (sys.executable, "-P", "-m", "app", "--mode", "rpc")
+COLD_RPC = (sys.executable, "-P", "-m", "app", "--mode", "rpc")
+"""For what is read or set in the very process that was started."""
 
 
 def write_settings(values: Mapping[str, Any]) -> Path:
@@ -29,9 +31,11 @@ async def scripted_client(cwd: Path, *arguments: str, **options: Any) -> AsyncIt
         yield client
 
 
-async def start(cwd: Path, *arguments: str, command: tuple[str, ...] = RPC) -> asyncio.subprocess.Process:
+async def start(
+    cwd: Path, *arguments: str, command: Iterable[str] | None = None
+) -> asyncio.subprocess.Process:
     return await asyncio.create_subprocess_exec(
-        *command, *arguments, cwd=cwd,
+        *(command or (*BAYOU, "--mode", "rpc")), *arguments, cwd=cwd,
         stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
         limit=256 * 1024 * 1024,
     )  # fmt: skip

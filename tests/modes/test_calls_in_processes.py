@@ -11,10 +11,11 @@ import pytest
 
 from bayou.client import RpcClient
 from bayou.values import text_of
-from tests.hostile.setups import BAYOU, MODEL, answer_body, ending, run, use_model_at, write_user_settings
+from tests.hostile.setups import MODEL, answer_body, ending, run, use_model_at, write_user_settings
 from tests.kernel.test_ends import WRITES_TO_SOCKETS
 from tests.modes.processes import CALLS, results_of
 from tests.providers.loopback import Reply, loopback, sse
+from tests.support.warm_bayou import BAYOU
 from tests.tools.test_edit_anchors import BLOCK, at
 from tests.undo.test_in_sessions import as_tree
 

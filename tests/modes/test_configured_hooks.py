@@ -11,8 +11,8 @@ from app.assembly.trust_prompt import TRUST_FOLDER
 from app.exit_codes import USAGE
 from bayou.client import RpcClient
 from bayou.values import text_of
-from tests.hostile.setups import BAYOU
 from tests.modes.processes import CALLS, results_of
+from tests.support.warm_bayou import BAYOU
 
 
 def write_project(folder: Path) -> Path:

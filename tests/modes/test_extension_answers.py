@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +10,9 @@ import pytest
 from bayou.client import RpcClient, RpcError
 from bayou.values import CustomMessage, text_of
 from tests.hostile.setups import MODEL, answer_body, use_model_at, write_user_settings
-from tests.modes.processes import CALLS, RPC, results_of, start
+from tests.modes.processes import CALLS, results_of, start
 from tests.providers.loopback import Reply, loopback
+from tests.support.warm_bayou import BAYOU
 
 ENDS = """
 def extension(api):
@@ -47,7 +47,7 @@ def extension(folder: Path, text: str) -> str:
 
 
 async def ran(folder: Path, *arguments: str) -> tuple[int | None, str, str]:
-    process = await start(folder, *arguments, command=(sys.executable, "-P", "-m", "app"))
+    process = await start(folder, *arguments, command=BAYOU)
     out, said = await asyncio.wait_for(process.communicate(b""), 60)
     return process.returncode, out.decode(), said.decode()
 
@@ -77,7 +77,7 @@ async def test_json_mode_tells_the_run_to_its_end(tmp_path: Path) -> None:
 
 async def test_over_rpc_the_run_settles_before_the_process_ends(tmp_path: Path) -> None:
     flags = ("-e", CALLS, "-e", extension(tmp_path, ENDS), "--no-session")
-    process = await start(tmp_path, *flags, command=RPC)
+    process = await start(tmp_path, *flags)
     assert process.stdin is not None and process.stdout is not None
     prompt = json.dumps([["bash", {"command": "touch one"}]])
     process.stdin.write(json.dumps({"id": "1", "type": "prompt", "message": prompt}).encode() + b"\n")

@@ -14,6 +14,7 @@ from app.values.events import AgentSettled, Event
 from app.values.wire import from_wire
 from tests.modes.processes import CALLS, STAGE, write_settings
 from tests.modes.test_rpc_extensions import REPORT
+from tests.support.warm_bayou import BAYOU
 
 
 class Done(NamedTuple):
@@ -28,7 +29,7 @@ class Done(NamedTuple):
 
 async def bayou(*arguments: str, cwd: Path, stdin: bytes = b"", **env: str) -> Done:
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-P", "-m", "app", *arguments,
+        *BAYOU, *arguments,
         cwd=cwd, env={**os.environ, "BAYOU_OFFLINE_PACE": "0", **env},
         stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
     )  # fmt: skip
@@ -71,7 +72,7 @@ async def test_a_models_words_cannot_drive_the_terminal(tmp_path: Path) -> None:
     words = "\x1b[31mred \x1b]0;owned\x07 \x9b2J"
     master, slave = pty.openpty()
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-P", "-m", "app", "-p", "-e", STAGE, words,
+        *BAYOU, "-p", "-e", STAGE, words,
         cwd=tmp_path, stdin=asyncio.subprocess.DEVNULL, stdout=slave, stderr=asyncio.subprocess.DEVNULL,
     )  # fmt: skip
     os.close(slave)
@@ -86,7 +87,7 @@ async def test_events_on_a_terminal_carry_no_control_character_and_the_same_data
     words = "\x1b]0;owned\x07 \x9b2J \u202e"
     master, slave = pty.openpty()
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-P", "-m", "app", "--mode", "json", "-e", STAGE, words,
+        *BAYOU, "--mode", "json", "-e", STAGE, words,
         cwd=tmp_path, stdin=asyncio.subprocess.DEVNULL, stdout=slave, stderr=asyncio.subprocess.DEVNULL,
     )  # fmt: skip
     os.close(slave)

@@ -2,10 +2,10 @@
 
 import asyncio
 import os
-import sys
 from pathlib import Path
 
 from tests.modes.test_print_and_json import bayou
+from tests.support.warm_bayou import BAYOU
 
 JOBS = str(Path(__file__).parent / "extensions" / "jobs.py")
 
@@ -57,7 +57,7 @@ async def test_where_a_session_goes_on_nothing_is_said_of_its_end(tmp_path: Path
 
 async def test_a_signal_ends_the_waiting_and_the_job(tmp_path: Path) -> None:
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-P", "-m", "app", "-p", "-e", JOBS, "echo $$ > number; exec sleep 1000",
+        *BAYOU, "-p", "-e", JOBS, "echo $$ > number; exec sleep 1000",
         cwd=tmp_path, stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
     )  # fmt: skip

@@ -19,7 +19,8 @@ from bayou.values import (
     MessageEnd,
     PromptResult,
 )
-from tests.modes.processes import RPC, STAGE, lines_until, put, scripted_client, start
+from tests.modes.processes import STAGE, lines_until, put, scripted_client, start
+from tests.support.warm_bayou import BAYOU
 
 
 @pytest.fixture
@@ -87,7 +88,7 @@ async def test_every_line_that_was_read_is_answered_when_the_input_ends(
     file.write_bytes(lines)
     with file.open("rb") as given:
         process = await asyncio.create_subprocess_exec(
-            *RPC, "-e", STAGE, cwd=tmp_path,
+            *BAYOU, "--mode", "rpc", "-e", STAGE, cwd=tmp_path,
             stdin=given if is_file else asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
         )  # fmt: skip

@@ -16,7 +16,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from app.modes.rpc import reference
-from tests.modes.processes import RPC, STAGE, write_settings
+from tests.modes.processes import STAGE, write_settings
+from tests.support.warm_bayou import BAYOU
 
 SECONDS = 30
 
@@ -26,7 +27,7 @@ class Dialogue:
 
     def __init__(self, cwd: Path, *arguments: str) -> None:
         self._process = subprocess.Popen(
-            [*RPC, *arguments], cwd=cwd,
+            [*BAYOU, "--mode", "rpc", *arguments], cwd=cwd,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
         )  # fmt: skip
         assert self._process.stdout is not None

@@ -4,7 +4,6 @@ import asyncio
 import json
 import os
 import signal
-import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any, cast
@@ -26,6 +25,7 @@ from bayou.values import (
     UserMessage,
     text_of,
 )
+from tests.support.warm_bayou import BAYOU
 
 FAST = {"BAYOU_OFFLINE_PACE": "0"}
 
@@ -40,7 +40,7 @@ async def bayou(tmp_path: Path) -> AsyncIterator[RpcClient]:
 async def raw(*lines: bytes, cwd: Path) -> list[dict[str, Any]]:
     """Writes lines, closes the input, returns everything that came back."""
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-P", "-m", "app", "--mode", "rpc",
+        *BAYOU, "--mode", "rpc",
         cwd=cwd, env={**os.environ, **FAST},
         stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
     )  # fmt: skip

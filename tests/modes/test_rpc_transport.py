@@ -4,7 +4,6 @@ import asyncio
 import json
 import os
 import signal
-import sys
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -20,7 +19,8 @@ from app.values.messages import user_message
 from app.values.stream import TextDelta
 from app.values.usage import Usage
 from bayou.client import RpcClient
-from tests.modes.processes import STAGE, lines_until, put, start
+from tests.modes.processes import COLD_RPC, STAGE, lines_until, put, start
+from tests.support.warm_bayou import BAYOU
 
 
 async def test_only_the_protocol_reaches_standard_output(tmp_path: Path) -> None:
@@ -40,7 +40,7 @@ async def test_json_mode_keeps_its_output_to_itself(tmp_path: Path) -> None:
         STAGE,
         "/noise",
         "hello",
-        command=(sys.executable, "-P", "-m", "app", "--mode", "json"),
+        command=(*BAYOU, "--mode", "json"),
     )
     out, err = await process.communicate(b"")
     assert [json.loads(line)["type"] for line in out.splitlines()][-1] == "agent_settled"
@@ -56,7 +56,7 @@ async def test_a_slow_reader_slows_the_agent_and_loses_nothing(
     """Each delta is a line of 270 bytes: five times what may wait to be read."""
     sent = tmp_path / "sent"
     monkeypatch.setenv("STAGE_COUNTS", str(sent))
-    process = await start(tmp_path, "-e", STAGE, "--no-merge-deltas")
+    process = await start(tmp_path, "-e", STAGE, "--no-merge-deltas", command=COLD_RPC)
     assert process.stdout is not None
     put(process, type="set_auto_compaction", enabled=False, id="begun")
     await lines_until(process, id="begun")
@@ -95,7 +95,7 @@ def resident(pid: int) -> int:
 
 
 async def test_abort_works_while_output_is_not_read(tmp_path: Path) -> None:
-    process = await start(tmp_path, "-e", STAGE, "--no-merge-deltas")
+    process = await start(tmp_path, "-e", STAGE, "--no-merge-deltas", command=COLD_RPC)
     assert process.stdout is not None
     put(process, type="prompt", message="words 50000", id="p")
     await lines_until(process, id="p")
@@ -110,7 +110,7 @@ async def test_abort_works_while_output_is_not_read(tmp_path: Path) -> None:
 
 
 async def test_sigterm_ends_it_while_output_is_not_read(tmp_path: Path) -> None:
-    process = await start(tmp_path, "-e", STAGE, "--no-merge-deltas")
+    process = await start(tmp_path, "-e", STAGE, "--no-merge-deltas", command=COLD_RPC)
     assert process.stdout is not None
     put(process, type="prompt", message="words 50000", id="p")
     await lines_until(process, id="p")
@@ -132,8 +132,8 @@ async def test_sigterm_ends_it_while_output_is_not_read(tmp_path: Path) -> None:
 async def test_a_signal_ends_it_with_the_run_settled(
     mode: str, number: int, code: int, tmp_path: Path
 ) -> None:
-    command = (sys.executable, "-P", "-m", "app", "-e", STAGE, "--mode", mode)
-    process = await start(tmp_path, *(["hang"] if mode == "json" else []), command=command)
+    words = ["hang"] if mode == "json" else []
+    process = await start(tmp_path, "-e", STAGE, *words, command=(*BAYOU, "--mode", mode))
     assert process.stdin is not None and process.stdout is not None
     if mode == "rpc":
         put(process, type="prompt", message="hang", id="p")
@@ -161,7 +161,7 @@ async def test_the_end_of_input_ends_a_run_that_hangs(tmp_path: Path) -> None:
 async def test_a_reader_that_has_gone_ends_it(tmp_path: Path) -> None:
     read_end, write_end = os.pipe()
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-P", "-m", "app", "--mode", "rpc",
+        *BAYOU, "--mode", "rpc",
         cwd=tmp_path, stdin=asyncio.subprocess.PIPE, stdout=write_end,
     )  # fmt: skip
     os.close(write_end)

@@ -2,9 +2,6 @@
 
 import asyncio
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +10,7 @@ import pytest
 from bayou.client import RpcClient, RpcError
 from tests.masking.examples import PRIVATE_KEY, SHAPED, random_text
 from tests.modes.processes import lines_until, put, start
+from tests.support import warm_bayou
 
 TOKEN = SHAPED["github-token"]
 OWN = random_text(40, 8)
@@ -89,10 +87,7 @@ async def test_a_prompt_is_sent_as_it_is_when_it_says_so(project: Path) -> None:
 
 @pytest.mark.parametrize("mode", [("-p",), ("--mode", "json", "-p")])
 def test_in_print_and_json(project: Path, mode: tuple[str, ...]) -> None:
-    done = subprocess.run(
-        [sys.executable, "-P", "-m", "app", *mode, f"run cat out.txt; echo {TOKEN}"],
-        cwd=project, env=os.environ, capture_output=True, text=True, timeout=60, check=False,
-    )  # fmt: skip
+    done = warm_bayou.run(*mode, f"run cat out.txt; echo {TOKEN}", cwd=project)
     assert "[secret:" in done.stdout
     assert clean(done.stdout) and clean(done.stderr)
     assert "your prompt masked" in done.stderr + done.stdout
@@ -108,9 +103,6 @@ def test_an_export_of_an_older_session(project: Path, tmp_path: Path) -> None:
     old.write_text("".join(json.dumps(line) + "\n" for line in lines))
     for ending in ("html", "md", "jsonl"):
         target = tmp_path / f"out.{ending}"
-        done = subprocess.run(
-            [sys.executable, "-P", "-m", "app", "--export", str(old), str(target)],
-            cwd=project, env=os.environ, capture_output=True, text=True, timeout=60, check=False,
-        )  # fmt: skip
+        done = warm_bayou.run("--export", str(old), str(target), cwd=project)
         assert done.returncode == 0, done.stderr
         assert clean(target.read_text()) and "[secret:" in target.read_text()

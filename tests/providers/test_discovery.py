@@ -3,7 +3,6 @@
 import asyncio
 import json
 import os
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ from app.providers.models.discovery import (
     read_models,
 )
 from tests.providers.loopback import Loopback, Reply
+from tests.support.warm_bayou import BAYOU
 
 ROOT = Path(__file__).parents[2]
 
@@ -103,7 +103,7 @@ async def test_the_list_of_models_asks_ones_own_servers(offline: str, server: Lo
     server.reply(answer({"data": [{"id": "llama", "max_model_len": 8192}]}))
     flags = [flag for flag in ("--list-models", offline) if flag.startswith("--")]
     listing = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "app", *flags, "mine"),
+        *(*BAYOU, *flags, "mine"),
         cwd=ROOT,
         env={"HOME": str(tmp_path), "PATH": os.environ["PATH"]},
         stdout=asyncio.subprocess.PIPE,

@@ -3,7 +3,6 @@
 import asyncio
 import json
 import os
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,6 +12,7 @@ from app.providers.models.catalogue import ModelCatalogue
 from app.providers.registry import Registry
 from app.providers.signin.key_check import KeyChecker
 from tests.providers.loopback import Loopback, Reply, loopback, sse
+from tests.support.warm_bayou import BAYOU
 
 SAYS = {"id": "c", "choices": [{"index": 0, "delta": {"content": "ready"}, "finish_reason": "stop"}]}
 TAKEN = Reply(body=sse(SAYS, done=True))
@@ -70,7 +70,7 @@ async def test_without_a_network_nothing_is_asked(tmp_path: Path) -> None:
 async def auth(server: Loopback, *words: str) -> tuple[int, str, str]:
     catalogue_of(Path(os.environ["BAYOU_AGENT_DIR"]), server.url)
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-P", "-m", "app", "auth", *words,
+        *BAYOU, "auth", *words,
         stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
     )  # fmt: skip
     out, err = await asyncio.wait_for(process.communicate(b"sk-secret\n"), 60)

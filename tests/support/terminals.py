@@ -16,6 +16,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from app.cli.subcommands import SUBCOMMANDS
+from tests.support import warm_bayou
+from tests.support.warm_bayou import WarmProcess
 from widgets.emulator.emulator import Emulator
 
 LIMIT = 20.0
@@ -44,11 +46,13 @@ class Terminal:
         background: str = "",
         keyboard: int | None = None,
         is_mute: bool = False,
+        is_cold: bool = False,
         emulator: Callable[..., Emulator] = Emulator,
     ) -> None:
         """bayou runs without approvals, unless `words` set the permissions.
 
-        `before`: called in the new process. `errors`: where standard error goes, if not to the
+        `before`: called in the new process. `is_cold`: bayou has to import itself, as for a person;
+        else it is forked from a process that has done so. `errors`: where standard error goes, if not to the
         terminal.
 
         `background`: the terminal's reply to a query for its colour, as `rgb:ffff/ffff/ffff`.
@@ -63,14 +67,18 @@ class Terminal:
         os.set_blocking(self._ours, False)
         self.resize(*size, tells=False)
         self.attributes = termios.tcgetattr(self._ours)
-        start = ["-c", program] if program else ["-m", "app"]
         if not program and not SUBCOMMANDS.keys() & set(words[:1]) and "--permissions" not in words:
             words = (*words, "--permissions", "full")
-        self.process = subprocess.Popen(
-            [sys.executable, "-P", *start, *words],
-            cwd=cwd, stdin=theirs, stdout=theirs, stderr=theirs if errors is None else errors,
-            env=_environment(env or {}), start_new_session=True, preexec_fn=lambda: _begin(before),
-        )  # fmt: skip
+        streams = theirs, theirs, theirs if errors is None else errors
+        if program or before or is_cold:
+            start = ["-c", program] if program else ["-m", "app"]
+            self.process: subprocess.Popen[bytes] | WarmProcess = subprocess.Popen(
+                [sys.executable, "-P", *start, *words],
+                cwd=cwd, stdin=streams[0], stdout=streams[1], stderr=streams[2],
+                env=_environment(env or {}), start_new_session=True, preexec_fn=lambda: _begin(before),
+            )  # fmt: skip
+        else:
+            self.process = warm_bayou.start(*words, cwd=cwd, streams=streams, env=_environment(env or {}))
         os.close(theirs)
 
     @property
@@ -116,7 +124,7 @@ class Terminal:
             self.read()
         while self.read():
             pass
-        return self.process.returncode
+        return self.process.wait()
 
     def read(self) -> bool:
         try:

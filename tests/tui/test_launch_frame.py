@@ -82,7 +82,7 @@ def frame_file(tmp_path: Path, size: tuple[int, int] = SIZE) -> Path:
 
 def start_once(tmp_path: Path, env: dict[str, str]) -> str:
     """So that there is a frame. Returns the page."""
-    with terminal(tmp_path, "--no-session", env=env) as shown:
+    with terminal(tmp_path, "--no-session", env=env, is_cold=True) as shown:
         shown.until(MODEL)
         shown.until(frame_file(tmp_path).exists)
         return shown.screen
@@ -105,7 +105,7 @@ def test_the_next_start_shows_the_empty_page_at_once_and_enters_the_screen_once(
     tmp_path: Path, bare: dict[str, str]
 ):
     page = start_once(tmp_path, bare)
-    with terminal(tmp_path, "--no-session", env=bare) as shown:
+    with terminal(tmp_path, "--no-session", env=bare, is_cold=True) as shown:
         shown.until(MODEL)
         assert shown.screen == page
         assert shown.sent.count(b"\x1b[?1049h") == 1
@@ -119,7 +119,7 @@ def test_the_launch_frame_contains_no_session_data_and_is_private(tmp_path: Path
     folder = tmp_path / "secret-boats"
     folder.mkdir()
     (folder / "notes.txt").write_text("Treasure.")
-    with terminal(folder, "read notes.txt", env=bare) as shown:
+    with terminal(folder, "read notes.txt", env=bare, is_cold=True) as shown:
         shown.until("Treasure")
         shown.until(frame_file(tmp_path).exists)
     kept = frame_file(tmp_path).read_bytes()
@@ -266,7 +266,7 @@ def test_where_it_does_not_fit_there_is_none(
             words = ["--no-session", "--theme", "bayou-light"]
         case _:
             (tmp_path / "agent" / "settings.json").write_text('{"terminal": {"launchFrame": false}}')
-    with terminal(tmp_path, *words, size=size, env=seen) as shown:
+    with terminal(tmp_path, *words, size=size, env=seen, is_cold=True) as shown:
         shown.until(MODEL)
         start = shown.sent.index(b"\x1b[?1049h")
         assert PAGE.encode() not in shown.sent[: shown.sent.index(b"\x1b[?1004h", start)]

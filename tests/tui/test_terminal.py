@@ -43,7 +43,7 @@ def test_what_is_typed_before_the_page_is_there_is_sent(tmp_path: Path) -> None:
 
 
 def test_keys_before_the_page_are_keys(tmp_path: Path) -> None:
-    with terminal(tmp_path) as shown:
+    with terminal(tmp_path, is_cold=True) as shown:
         shown.until(lambda: b"\x1b]11;?" in shown.sent)
         shown.press("unsaid\x7f\x7f\x7f\x7f\x7f\x7fsaid")
         shown.until("\n› said")
@@ -218,7 +218,9 @@ def test_errors_go_to_a_file_and_the_page_to_the_terminal(tmp_path: Path) -> Non
 
 
 def test_a_locale_without_the_characters_of_the_page(tmp_path: Path) -> None:
-    with terminal(tmp_path, env={"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}) as shown:
+    with terminal(
+        tmp_path, is_cold=True, env={"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    ) as shown:
         shown.until(PAGE)
         shown.until("─" * 80)
 

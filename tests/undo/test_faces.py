@@ -4,7 +4,6 @@ import json
 import os
 import re
 import subprocess
-import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from app.undo.change_records import restored_of
 from app.values.content import ToolCall
 from bayou.client import RpcClient, RpcError
 from tests.compaction.project_session import ProjectSession
+from tests.support import warm_bayou
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -37,14 +37,7 @@ class Told:
         }
 
     def undo(self, *words: str, cwd: Path | None = None) -> "subprocess.CompletedProcess[str]":
-        return subprocess.run(
-            [sys.executable, "-P", "-m", "app", "undo", *words],
-            cwd=cwd or self.scene.project,
-            env=self.environment,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        return warm_bayou.run("undo", *words, cwd=cwd or self.scene.project, env=self.environment)
 
     def read(self, name: str) -> str | None:
         path = self.scene.project / name

@@ -4,7 +4,6 @@ from pathlib import Path
 
 from app.exit_codes import REFUSED
 from tests.hostile.setups import (
-    BAYOU,
     MODEL,
     answer_body,
     run,
@@ -13,6 +12,7 @@ from tests.hostile.setups import (
     write_user_settings,
 )
 from tests.providers.loopback import Received, Reply, loopback
+from tests.support.warm_bayou import BAYOU
 
 
 async def told_of_a_page(folder: Path, body: bytes, **more: object) -> tuple[str, int, int | None]:

@@ -6,6 +6,7 @@ import signal
 from pathlib import Path
 
 from bayou.client import RpcClient
+from tests.hostile.setups import COLD_BAYOU
 from tests.modes.processes import scripted_client
 
 COMPUTING = """
@@ -89,7 +90,7 @@ async def test_an_extension_runs_a_cell_in_the_kernel_that_everybody_has(tmp_pat
 
 
 async def test_nothing_of_it_is_left_when_the_process_is_killed(tmp_path: Path) -> None:
-    async with RpcClient(cwd=tmp_path, env={**os.environ}) as bayou:
+    async with RpcClient(cwd=tmp_path, env={**os.environ}, command=COLD_BAYOU) as bayou:
         pid = int((await bayou.eval("import os\nos.getpid()"))["output"].split()[1])
         busy = asyncio.ensure_future(bayou.eval("while True: pass"))
         await bayou.get_state()

@@ -8,6 +8,7 @@ import pytest
 
 from bayou.client import RpcClient, RpcError
 from bayou.values import TodoItem, TodoPhase
+from tests.hostile.setups import COLD_BAYOU
 from tests.modes.test_rpc_process import FAST
 
 WORK = TodoPhase(
@@ -17,7 +18,7 @@ WORK = TodoPhase(
 
 async def test_a_list_is_set_told_and_there_again_after_a_kill(tmp_path: Path) -> None:
     env = {**os.environ, **FAST}
-    async with RpcClient(cwd=tmp_path, env=env) as bayou:
+    async with RpcClient(cwd=tmp_path, env=env, command=COLD_BAYOU) as bayou:
         await bayou.prompt_and_wait("hello")
         phases = await bayou.set_todos([WORK])
         assert [item.id for item in phases[0].tasks] == ["task-1", "task-2"]
@@ -34,7 +35,7 @@ async def test_a_list_is_set_told_and_there_again_after_a_kill(tmp_path: Path) -
 
 async def test_plan_mode_is_there_again_after_a_kill_until_it_is_left(tmp_path: Path) -> None:
     env = {**os.environ, **FAST}
-    async with RpcClient(cwd=tmp_path, env=env) as bayou:
+    async with RpcClient(cwd=tmp_path, env=env, command=COLD_BAYOU) as bayou:
         before = (await bayou.get_permissions())["mode"]
         await bayou.prompt_and_wait("hello")
         await bayou.set_plan_mode(True)

@@ -8,7 +8,7 @@ import gc
 
 _MUCH = 200_000
 """The number of objects in one test that triggers a collection."""
-_SOME = 50_000
+_SOME = 150_000
 """The number of objects left by tests, some of which may be in cycles, that triggers a
 collection."""
 

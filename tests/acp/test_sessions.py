@@ -125,6 +125,19 @@ async def test_options_modes_and_commands_change_the_session_and_are_told(tmp_pa
         assert f"Session: {session}" in client.text()
 
 
+async def test_a_goal_is_worked_on_until_its_check_passes(tmp_path: Path) -> None:
+    async with bayou() as client:
+        await client.initialize()
+        session = (await client.call("session/new", cwd=str(tmp_path), mcpServers=[]))["sessionId"]
+        await client.call("session/set_mode", sessionId=session, modeId="full")
+        assert await client.prompt(session, "/goal nothing to check") == "end_turn"
+        assert "A goal needs a check" in client.text()
+        assert await client.prompt(session, "/goal run touch made check: test -e made") == "end_turn"
+        assert "Goal met.\n✓ test -e made (exit 0" in client.text()
+        assert await client.prompt(session, "/goal") == "end_turn"
+        assert "Goal met at " in client.text()
+
+
 async def test_additional_directories_are_folders_of_the_session(tmp_path: Path) -> None:
     work, library = tmp_path / "work", tmp_path / "library"
     for folder in (work, library):

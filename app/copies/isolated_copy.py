@@ -163,10 +163,12 @@ class IsolatedCopies:
             raise CopyRefused(
                 f"A separate copy cannot be made in {self._root}: {problem.strerror}."
             ) from None
+        copies = RepositoryCopies(self._git, above / _STORE, shares_objects=True)
         try:
-            record = await self._fill(repository, above, session=session, title=title)
+            record = await self._fill(repository, above, copies, session=session, title=title)
             await asyncio.to_thread(_write, record, above)
         except BaseException as problem:
+            await copies.stop()
             os.close(lock)
             await asyncio.to_thread(shutil.rmtree, above, ignore_errors=True)
             if isinstance(problem, OSError):
@@ -175,11 +177,16 @@ class IsolatedCopies:
         return IsolatedCopy(self._git, above, record, lock)
 
     async def _fill(
-        self, repository: Repository, above: Path, *, session: Path | None, title: str
+        self,
+        repository: Repository,
+        above: Path,
+        copies: RepositoryCopies,
+        *,
+        session: Path | None,
+        title: str,
     ) -> CopyRecord:
         top = repository.top
         commit = await self._git.resolve(top, "HEAD")
-        copies = RepositoryCopies(self._git, above / _STORE, shares_objects=True)
         store = await copies.of(top)
         folder, index = above / (top.name or "copy"), above / _INDEX
         await asyncio.to_thread(_take_settings, repository, store)

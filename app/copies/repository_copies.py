@@ -132,6 +132,12 @@ class RepositoryCopies:
             self._made[""] = asyncio.ensure_future(self._make_empty(self._folder / "folders.git"))
         return await asyncio.shield(self._made[""])
 
+    async def stop(self) -> None:
+        """Ends what is still being copied."""
+        for making in self._made.values():
+            making.cancel()
+        await asyncio.gather(*self._made.values(), return_exceptions=True)
+
     async def _make(self, repository: Path, place: Path) -> Path:
         await asyncio.to_thread(place.parent.mkdir, parents=True, exist_ok=True)
         words = ("clone", "--quiet", "--no-checkout", *self._how, "--template=")

@@ -150,6 +150,7 @@ class SessionParts:
         """Stops the running operations and all helpers, those in the background too."""
         self.helpers.stop()
         await self.stop()
+        self.helpers.stop()  # those that the run has begun until it stopped
 
     async def end(self) -> None:
         """Ends the run, the jobs and the log; then closes listeners and file contents."""

@@ -239,6 +239,24 @@ async def test_stopping_the_parent_stops_every_helper_and_nothing_is_sent_afterw
         assert not scene.session.is_running, "a stopped job starts no run"
 
 
+@pytest.mark.parametrize("waits", [True, False])
+async def test_a_stop_at_the_moment_of_the_call_leaves_no_helper(tmp_path: Path, waits: bool) -> None:
+    tasks = [{"prompt": f"part {number}", "wait": waits} for number in range(3)]
+    async with helped(tmp_path, tasks, lambda context: say("Done.")) as scene:
+        stopping: list[asyncio.Future[None]] = []
+
+        def stop(event: Event) -> None:
+            if isinstance(event, HelperChanged) and not stopping:
+                stopping.append(asyncio.ensure_future(scene.session.abort()))
+
+        scene.session.subscribe(stop)
+        await scene.session.prompt("go")
+        await until(lambda: bool(stopping))
+        await stopping[0]
+        await until(lambda: not scene.session.helpers.all() and not scene.session.jobs.running())
+        assert all(helper.is_over for helper in scene.session.helpers.known())
+
+
 async def test_closing_the_session_ends_its_helpers(tmp_path: Path) -> None:
     never = asyncio.Event()
     async with helped(

@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections.abc import Coroutine
 from typing import Any, cast
 
 import msgspec
@@ -116,6 +117,20 @@ class HelperTable:
         self._publish(helper)
         return helper
 
+    def begin(
+        self, helper: HelperRun, result: Coroutine[Any, Any, ToolResult]
+    ) -> "asyncio.Future[ToolResult]":
+        """Starts the work of a helper, which calls `run`; cancelling it stops the helper."""
+        helper.work = work = asyncio.ensure_future(result)
+        work.add_done_callback(lambda _: self._over(helper))
+        return work
+
+    def _over(self, helper: HelperRun) -> None:
+        if helper in self._running:  # cancelled before it could begin
+            self._running.remove(helper)
+            helper.state, helper.ended = "stopped", time.monotonic()
+            self._publish(helper)
+
     async def run(self, helper: HelperRun, prompt: str) -> HelperRun:
         """Runs a helper to its end. Cancelling stops it and everything that it has started."""
         try:
@@ -171,7 +186,7 @@ class HelperTable:
         helper.state, helper.is_unwanted, helper.ended = "waiting", False, None
         helper.problem = helper.delivery = ""
         self._running.append(helper)
-        helper.work = work = asyncio.ensure_future(self._resumed(helper, text))
+        work = self.begin(helper, self._resumed(helper, text))
 
         def kill() -> None:
             work.cancel()
@@ -212,7 +227,10 @@ class HelperTable:
         session, helper.remark = started.session, started.remark
         helper.state, helper.began, helper.session = "running", time.monotonic(), session
         helper.model = session.model.key if session.model is not None else ""
-        session.tools.withhold(lambda tools: tuple(tools) if helper.budget.is_ending else ())
+        session.tools.withhold(
+            lambda tools: tuple(tools) if helper.budget.is_ending else (),
+            still_answers=True,  # the calls of the answer before
+        )
         leave = session.subscribe(lambda event: self._heard(helper, event))
         self._publish(helper)
         is_whole = False

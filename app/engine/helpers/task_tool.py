@@ -59,7 +59,7 @@ def task_tool(helpers: HelperTable) -> Tool:
         except UserError as problem:
             raise ToolError(str(problem)) from None
         helper.on_change = lambda helper: context.progress(helper_progress(helper))
-        helper.work = work = asyncio.ensure_future(_result(helpers, helper, prompt))
+        work = helpers.begin(helper, _result(helpers, helper, prompt))
         return await _until_background(helper, work, context, goes_on=not arguments.wait)
 
     return Tool(

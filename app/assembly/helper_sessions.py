@@ -69,7 +69,10 @@ class HelperSessions:
         self._parent = parent
 
     def kinds(self) -> HelperKinds:
-        return find_helper_kinds(self._paths, is_trusted=self._parent().project.decision.is_trusted)
+        parent = self._parent()
+        return find_helper_kinds(
+            self._paths, is_trusted=parent.project.decision.is_trusted, more=parent.chosen.agents
+        )
 
     async def copy(self, helper: HelperRun) -> IsolatedCopy:
         """Copies the repository that the session works in. Raises `UserError`."""

@@ -34,6 +34,22 @@ def _packages(name: str) -> Subcommand:
     return run
 
 
+_PLUGIN_VERBS = {"add": "install", "list": "list", "update": "update", "remove": "remove"}
+
+
+def _plugin(words: list[str]) -> int:
+    """Runs a package command under the name that other agents have for it: a plugin is a package."""
+    verb = _PLUGIN_VERBS.get(words[0]) if words else None
+    if verb is None:
+        usage = "Usage: bayou plugin add SOURCE [--yes] | list | update [NAME] [--yes] | remove NAME"
+        if {"-h", "--help"} & set(words):
+            print_line(usage)
+            return 0
+        print_problem(usage)
+        return 2
+    return _packages(verb)(words[1:])
+
+
 SUBCOMMANDS: dict[str, Subcommand] = {
     "acp": _of("acp_command"),
     "auth": _of("auth_command"),
@@ -48,6 +64,7 @@ SUBCOMMANDS: dict[str, Subcommand] = {
     "map": _of("map_command"),
     "mcp": _of("mcp_command"),
     "permissions": _of("permissions_command"),
+    "plugin": _plugin,
     "remove": _packages("remove"),
     "sandbox": _of("sandbox_command"),
     "secrets": _of("secrets_command"),
@@ -69,6 +86,7 @@ HELP = {
     "map": "FILE…|FOLDER [--about TEXT] [--json]: outlines of files and folders",
     "mcp": "list|get|add|remove|enable|disable|test|login|logout|logs|import …: MCP servers",
     "permissions": "check [--json] [COMMAND …]: show how commands are judged, without running them",
+    "plugin": "add|list|update|remove …: plugins in Claude Code's form, which are packages",
     "remove": "NAME: remove a package",
     "sandbox": "[--json] | explain PATH … | try COMMAND: what sandboxed commands can access",
     "secrets": "mask|list [FILE…]: mask secrets in files, or list where they are",

@@ -8,6 +8,7 @@ import msgspec
 
 from app.resources.frontmatter import files_in, read_document
 from app.resources.paths import Paths
+from tools.files.presence import is_file
 from tools.patterns import late
 
 AGENTS_FOLDER = "agents"
@@ -72,12 +73,13 @@ BUILT_IN = (
 )
 
 
-def find_helper_kinds(paths: Paths, *, is_trusted: bool) -> HelperKinds:
-    """Reads the kinds: those of the project win over the user's, and these over the built-in ones."""
+def find_helper_kinds(paths: Paths, *, is_trusted: bool, more: Iterable[Path] = ()) -> HelperKinds:
+    """Reads the kinds: those of the project win over the user's, these over those of packages (`more`), and these
+    over the built-in ones."""
     kinds = {kind.name: kind for kind in BUILT_IN}
     problems: list[str] = []
-    for folder in _folders(paths, is_trusted=is_trusted):
-        files = files_in(folder, (".md",), problems)
+    for folder in (*more, *_folders(paths, is_trusted=is_trusted)):
+        files = [folder] if is_file(folder) else files_in(folder, (".md",), problems)
         if len(files) > _MAX_FILES:
             problems.append(f"{folder} has {len(files)} files; only the first {_MAX_FILES} are read")
         for kind in _read(files[:_MAX_FILES], problems):

@@ -65,10 +65,16 @@ class PromptTemplates(msgspec.Struct, frozen=True, kw_only=True):
         return called[0].expand(called[1]) if called else None
 
 
-def find_prompts(paths: Paths, *, is_trusted: bool, more: Iterable[Path] = ()) -> PromptTemplates:
+def find_prompts(
+    paths: Paths,
+    *,
+    is_trusted: bool,
+    more: Iterable[Path] = (),
+    commands: Iterable[tuple[str, Path]] = (),
+) -> PromptTemplates:
     """Finds the templates of the trusted project, then of the agent folder, then from settings, packages and
-    flags, then the commands of the trusted project and of the home; of several with one name, the first is
-    used."""
+    flags, then the commands of the trusted project, of the home and of packages, whose names begin with the
+    package's; of several with one name, the first is used."""
     places = [paths.project_dir / "prompts"] if is_trusted else []
     places += [paths.agent_dir / "prompts", *more]
     found: dict[str, PromptTemplate] = {}
@@ -81,6 +87,9 @@ def find_prompts(paths: Paths, *, is_trusted: bool, more: Iterable[Path] = ()) -
     folders = [paths.cwd, paths.home] if is_trusted and paths.cwd != paths.home else [paths.home]
     for folder in folders:
         files += [(name, path, True) for name, path in command_files(folder / COMMANDS_FOLDER)]
+    for package, place in commands:
+        found_there = [(place.stem, place)] if is_file(place) else command_files(place)
+        files += [(f"{package}:{name}", path, True) for name, path in found_there]
     for name, path, is_command in files:
         if problem := paths.symlink_escape(path):
             problems.append(problem)

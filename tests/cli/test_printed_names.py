@@ -93,6 +93,7 @@ COMMANDS: dict[str, list[list[str]]] = {
     "doctor": [[], ["--json"], [ODD]],
     "export": [["0199aaaa", f"{ODD}.html"], [ODD], ["0199aaaa", f"{ODD}/no/x.md"], [f"--{ODD}"]],
     "import-pi": [["--from", "pi"], ["--from", ODD], [ODD], ["--from", "pi", "--yes"]],
+    "plugin": [[ODD], ["add", ODD], ["remove", ODD], ["list"], ["--help"]],
     "install": [["package"], [ODD], [f"--{ODD}"], ["package", "--yes"]],
     "list": [[]],
     "man": [[], [ODD]],

@@ -20,6 +20,7 @@ from app.extensions.packages.package_installer import (
     resource_paths,
     stage_package,
 )
+from app.resources.helper_kinds import find_helper_kinds
 from app.resources.paths import Paths
 from app.resources.prompt_templates import find_prompts
 from app.resources.skills import find_skills
@@ -107,7 +108,7 @@ def test_without_a_manifest_the_usual_places_count(paths: Paths, tmp_path: Path)
 @pytest.mark.parametrize(
     ("files", "words"),
     [
-        ({"readme.md": "x"}, "contains no extension, skill, prompt or theme"),
+        ({"readme.md": "x"}, "contains no extension, skill, command, agent, prompt or theme"),
         ({"bayou.json": "{"}, "cannot be read"),
         ({"bayou.json": '{"extensions": "x"}'}, "must be a list"),
         ({"bayou.json": '{"extensions": ["../../x.py"]}'}, "not in the package"),
@@ -284,3 +285,62 @@ def test_misuse_is_reported_with_the_remedy(paths: Paths, words: tuple[str, ...]
     code, _, complained = command(paths, *words)
     assert code != 0
     assert complaint in complained
+
+
+@pytest.fixture
+def plugin(paths: Paths) -> Path:
+    return put(
+        paths.home / "deploying",
+        {
+            ".claude-plugin/plugin.json": json.dumps(
+                {"name": "deploy", "version": "1.0", "commands": "./extra"}
+            ),
+            "commands/ship.md": "Ship $1.",
+            "extra/undo.md": "Undo it.",
+            "agents/checker.md": "---\nname: checker\ndescription: checks\n---\nCheck.",
+            "skills/rollout/SKILL.md": "---\nname: rollout\ndescription: Rolls out\n---\nHow.",
+            "hooks/hooks.json": "{}",
+            ".mcp.json": "{}",
+        },
+    )
+
+
+def test_a_plugin_brings_skills_commands_and_agents_and_the_rest_is_named(paths: Paths, plugin: Path):
+    staged = stage_package(paths, str(plugin))
+    assert staged.shown().splitlines()[1:] == [
+        "  skill: skills/rollout",
+        "  commands: commands",
+        "  commands: extra",
+        "  agents: agents",
+        "  not used by bayou: hooks",
+        "  not used by bayou: MCP servers",
+    ]
+    commit_package(paths, staged)
+    parts = resource_paths(paths)
+    prompts = find_prompts(paths, is_trusted=False, commands=parts.commands)
+    assert {one.name for one in prompts.templates} == {"deploy:ship", "deploy:undo"}
+    assert "checker" in find_helper_kinds(paths, is_trusted=False, more=parts.agents).kinds
+    assert find_skills(paths, is_trusted=False, more=parts.skills).named("rollout") is not None
+    remove_package(paths, "deploy")
+    assert resource_paths(paths).commands == ()
+
+
+@pytest.mark.parametrize(
+    ("files", "why"),
+    [
+        ({".claude-plugin/plugin.json": '{"commands": "/etc"}'}, "names /etc for commands"),
+        ({"plugin.json": '{"agents": ["../other"]}'}, "names ../other for agents"),
+        ({"plugin.json": '{"skills": 3}'}, "skills must be a path"),
+        ({"plugin.json": "[]"}, "must contain a JSON object"),
+        ({"plugin.json": "{oops"}, "cannot be read"),
+        ({"plugin.json": "{}", "agents/scout.md": "Look."}, "name of the built-in helper scout"),
+        ({"plugin.json": "{}", "hooks/hooks.json": "{}"}, "hooks are not used by bayou"),
+    ],
+)
+def test_a_plugin_that_cannot_be_used_is_refused_with_the_reason(
+    paths: Paths, files: dict[str, str], why: str
+):
+    folder = put(paths.home / "bad", files)
+    with pytest.raises(PackageError, match=why):
+        stage_package(paths, str(folder))
+    assert installed_packages(paths) == ()

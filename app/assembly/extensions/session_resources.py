@@ -70,7 +70,12 @@ class SessionResources:
             own = msgspec.structs.replace(self._paths, agent_dir=Path(os.devnull))
             return find_prompts(own, is_trusted=False, more=named)
         places = (*self._assembled.chosen.prompts, *more, *named)
-        return find_prompts(self._paths, is_trusted=self._assembled.project.decision.is_trusted, more=places)
+        return find_prompts(
+            self._paths,
+            is_trusted=self._assembled.project.decision.is_trusted,
+            more=places,
+            commands=self._assembled.chosen.commands,
+        )
 
     def _places(self, names: tuple[str, ...]) -> tuple[Path, ...]:
         return tuple(self._paths.cwd / Path(name).expanduser() for name in names)

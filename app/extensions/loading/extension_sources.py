@@ -30,6 +30,10 @@ class ChosenExtensions(msgspec.Struct, frozen=True, kw_only=True):
     prompts: tuple[Path, ...] = ()
     themes: tuple[Path, ...] = ()
     """More folders, from settings and packages, for `find_skills`, `find_prompts` and `find_themes`."""
+    commands: tuple[tuple[str, Path], ...] = ()
+    """Folders of commands in packages, each with its package's name, for `find_prompts`."""
+    agents: tuple[Path, ...] = ()
+    """Folders of helper kinds in packages."""
     problems: tuple[str, ...] = ()
 
 
@@ -66,6 +70,8 @@ def choose_sources(
         skills=(*_places(paths, mine.skills), *packages.skills),
         prompts=(*_places(paths, mine.prompts), *packages.prompts),
         themes=(*_places(paths, mine.themes), *packages.themes),
+        commands=packages.commands,
+        agents=packages.agents,
         problems=(*problems, *found.problems),
     )
 

@@ -30,12 +30,19 @@ class PackageContents(msgspec.Struct, frozen=True, kw_only=True):
     skills: tuple[str, ...] = ()
     prompts: tuple[str, ...] = ()
     themes: tuple[str, ...] = ()
+    commands: tuple[str, ...] = ()
+    """Folders or files of commands in Claude Code's form."""
+    agents: tuple[str, ...] = ()
+    """Folders or files of helper kinds."""
+    unused: tuple[str, ...] = ()
+    """What else it has, which bayou does not use."""
     entry_points: tuple[EntryPoint, ...] = ()
     """The entry points of a Python distribution."""
 
     @property
     def is_empty(self) -> bool:
-        return not (self.extensions or self.skills or self.prompts or self.themes or self.entry_points)
+        parts = (self.extensions, self.skills, self.prompts, self.themes, self.commands, self.agents)
+        return not any((*parts, self.entry_points))
 
     def lines(self) -> tuple[str, ...]:
         """Describes the contents for the user who is asked for approval."""
@@ -43,7 +50,14 @@ class PackageContents(msgspec.Struct, frozen=True, kw_only=True):
         runs += [f"runs Python code: {point.name} ({point.value})" for point in self.entry_points]
         more = [
             f"{kind}: {name}"
-            for kind, names in (("skill", self.skills), ("prompts", self.prompts), ("theme", self.themes))
+            for kind, names in (
+                ("skill", self.skills),
+                ("prompts", self.prompts),
+                ("theme", self.themes),
+                ("commands", self.commands),
+                ("agents", self.agents),
+                ("not used by bayou", self.unused),
+            )
             for name in names
         ]
         return tuple(one_line(line) for line in (*runs, *more))

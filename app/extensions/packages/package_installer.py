@@ -18,6 +18,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from app.extensions.loading.loader import MANIFEST_NAME
 from app.extensions.packages.package_contents import (
     PackageContents,
     PackageError,
@@ -29,6 +30,7 @@ from app.resources.paths import Paths
 from app.resources.text_files import read_text, write_text
 from app.resources.trust.content_fingerprint import fingerprint
 from app.values.user_errors import FileError
+from tools.files.presence import is_file
 from tools.patterns import late
 from tools.running.own_programs import find_own_program
 
@@ -89,12 +91,17 @@ class InstalledParts(msgspec.Struct, frozen=True, kw_only=True):
     skills: tuple[Path, ...] = ()
     prompts: tuple[Path, ...] = ()
     themes: tuple[Path, ...] = ()
+    commands: tuple[tuple[str, Path], ...] = ()
+    """Folders of commands, each with the name of its package."""
+    agents: tuple[Path, ...] = ()
     sites: tuple[Path, ...] = ()
     """Folders with Python distributions."""
 
 
 def stage_package(paths: Paths, source: str) -> StagedPackage:
     """Fetches a package and inspects it. Raises `PackageError`, leaving no files behind."""
+    from app.extensions.packages.plugin_contents import inspect_plugin, plugin_manifest  # noqa: PLC0415  (a start only reads the list)
+
     kind = kind_of(source)
     paths.packages_dir.mkdir(parents=True, exist_ok=True)
     top = Path(tempfile.mkdtemp(prefix=".staging-", dir=paths.packages_dir))
@@ -102,10 +109,17 @@ def stage_package(paths: Paths, source: str) -> StagedPackage:
     try:
         revision = {"path": _copy, "git": _clone, "python": _pip}[kind](paths, source, place)
         _require_own_files(place)
-        contents = inspect_site_folder(place) if kind == "python" else inspect_folder(place)
+        manifest = plugin_manifest(place) if not is_file(place / MANIFEST_NAME) else None
+        if manifest is not None:
+            contents = inspect_plugin(place, manifest)
+        else:
+            contents = inspect_site_folder(place) if kind == "python" else inspect_folder(place)
         if contents.is_empty:
-            raise PackageError(f"{source} contains no extension, skill, prompt or theme")
-        name = _name(source, kind, place)
+            unused = f"; its {' and '.join(contents.unused)} are not used by bayou" if contents.unused else ""
+            raise PackageError(
+                f"{source} contains no extension, skill, command, agent, prompt or theme{unused}"
+            )
+        name = _name(source, kind, manifest if manifest is not None else manifest_of(place))
         package = InstalledPackage(
             name=name,
             source=source,
@@ -188,12 +202,13 @@ def installed_packages(paths: Paths) -> tuple[InstalledPackage, ...]:
 def resource_paths(paths: Paths) -> InstalledParts:
     """Returns the paths of extensions, skills, prompts and themes in packages. Raises `PackageError` for a
     broken list."""
-    found: dict[str, list[Path]] = {name: [] for name in InstalledParts.__struct_fields__}
+    found: dict[str, list[Any]] = {name: [] for name in InstalledParts.__struct_fields__}
     for package in installed_packages(paths):
         folder = package.folder(paths)
         if package.kind == "python":
             found["sites"].append(folder)
-        for kind in ("extensions", "skills", "prompts", "themes"):
+        found["commands"] += [(package.name, (folder / name).resolve()) for name in package.contents.commands]
+        for kind in ("extensions", "skills", "prompts", "themes", "agents"):
             found[kind] += [(folder / name).resolve() for name in getattr(package.contents, kind)]
     return InstalledParts(**{name: tuple(places) for name, places in found.items()})
 
@@ -322,8 +337,8 @@ def _run(command: list[str], program: str, env: dict[str, str]) -> str:
     return done.stdout
 
 
-def _name(source: str, kind: PackageKind, place: Path) -> str:
-    given = manifest_of(place).get("name")
+def _name(source: str, kind: PackageKind, manifest: dict[str, Any]) -> str:
+    given = manifest.get("name")
     if isinstance(given, str) and given:
         raw = given
     elif kind == "python":

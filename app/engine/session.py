@@ -162,7 +162,7 @@ class Session:
         from app.engine.files.change_review import ChangeReview  # noqa: PLC0415  (when it is first used)
 
         core = self._made.core
-        return ChangeReview(core.conversation, core.event_bus, self.files, self.restoring)
+        return ChangeReview(core.conversation, core.event_bus, self.files, self.restoring, self.secrets)
 
     def staged_review(self, staged: "StagedAction") -> "StagedReview":
         """What a person decides about staged changes, hunk by hunk, before they are written."""

@@ -7,6 +7,7 @@ import pytest
 
 from app.engine.commands.command_table import COMMANDS
 from app.engine.files.session_files import EntryDiff, GitDiff, PromptDiff, SessionDiff
+from app.undo.review.review_records import REVIEW_ENTRY_TYPE
 from app.values.entries import CustomMessageEntry, MessageEntry
 from app.values.messages import UserMessage
 from app.values.user_errors import UserError
@@ -45,7 +46,7 @@ async def test_decisions_are_there_after_a_restart_and_only_on_their_branch(page
     review.keep(frozenset((second,)))
     file = changes.file("a.txt")
     assert file is not None and file.taken == {first}
-    review.remark(file, file.hunks[1], "why not 30?")
+    await review.remark(file, file.hunks[1], "why not 30?")
     assert page.read("a.txt") == OLD.replace("line 30\n", "thirty\n")
     told = [one for one in session.log.entries if isinstance(one, CustomMessageEntry)]
     assert str(told[-1].content) == (
@@ -124,3 +125,17 @@ async def test_the_commands_of_all_faces(page: Page) -> None:
     assert "five\n" in (page.read("a.txt") or "")
     with pytest.raises(UserError, match="no hunks nonsense"):
         await COMMANDS["take_back_hunks"](page.session, hunks=["nonsense"])
+
+
+async def test_a_secret_in_commented_lines_is_stored_and_sent_masked(page: Page) -> None:
+    token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
+    await page.prompt("add", write("keys.py", f"KEY = '{token}'\n", 3))
+    changes = await page.session.review.changes(PromptDiff())
+    file = changes.file("keys.py")
+    assert file is not None and token in file.hunks[0].patch
+    await page.session.review.remark(file, file.hunks[0], f"not {token}")
+    assert token not in page.session.review.message()
+    path = page.session.log.path
+    assert path is not None and REVIEW_ENTRY_TYPE in path.read_text()
+    lines = [line for line in path.read_text().split("\n") if REVIEW_ENTRY_TYPE in line]
+    assert lines and not any(token in line for line in lines)

@@ -10,6 +10,7 @@ from app.engine.core.conversation import Conversation
 from app.engine.core.event_bus import EventBus
 from app.engine.files.file_restorer import FileRestorer, RestoreResult
 from app.engine.files.session_files import DiffSource, SessionFiles
+from app.engine.secrets.session_mask import SessionMask
 from app.undo.review.review_records import (
     REVIEW_ENTRY_TYPE,
     Decisions,
@@ -35,6 +36,7 @@ class ChangeReview(msgspec.Struct, frozen=True):
     event_bus: EventBus
     files: SessionFiles
     restoring: FileRestorer
+    masking: SessionMask
 
     async def changes(self, of: DiffSource) -> ReviewedChanges:
         """Returns what changed, by file and hunk. Raises `UserError`."""
@@ -78,10 +80,15 @@ class ChangeReview(msgspec.Struct, frozen=True):
         """Notes that these hunks are to be decided again."""
         self._record(ReviewData(opened=tuple(sorted(keys))))
 
-    def remark(self, file: ReviewedFile, hunk: ReviewedHunk, text: str) -> Remark:
-        """Keeps a remark until it is sent."""
+    async def remark(self, file: ReviewedFile, hunk: ReviewedHunk, text: str) -> Remark:
+        """Keeps a remark until it is sent, with its secrets masked."""
         remark = Remark(
-            key=hunk.key, path=file.path, first=hunk.first, last=hunk.last, text=text, patch=hunk.patch
+            key=hunk.key,
+            path=file.path,
+            first=hunk.first,
+            last=hunk.last,
+            text=await self.masking.words(text, "your comment"),
+            patch=await self.masking.words(hunk.patch, "the commented lines"),
         )
         self._record(ReviewData(remarks=(remark,)))
         return remark

@@ -148,8 +148,8 @@ class StagedReview:
     def reopen(self, keys: frozenset[str]) -> None:
         self._review.reopen(keys)
 
-    def remark(self, file: ReviewedFile, hunk: ReviewedHunk, text: str) -> Remark:
-        return self._review.remark(file, hunk, text)
+    async def remark(self, file: ReviewedFile, hunk: ReviewedHunk, text: str) -> Remark:
+        return await self._review.remark(file, hunk, text)
 
     def close_remarks(self, ids: frozenset[str]) -> None:
         self._review.close_remarks(ids)

@@ -100,7 +100,7 @@ class _Decided(msgspec.Struct, frozen=True):
 
     path: str
     block_id: str
-    undo: Callable[[], Awaitable[None] | None]
+    undo: Callable[[], Awaitable[None]]
 
 
 class _Desk:
@@ -342,7 +342,7 @@ class _Desk:
 
     async def _keep(
         self, changes: ReviewedChanges, path: str, keys: frozenset[str], taken: frozenset[str]
-    ) -> Callable[[], Awaitable[None] | None]:
+    ) -> Callable[[], Awaitable[None]]:
         review, back = self._review, keys & taken
         if back:
             await review.change_hunks(changes, path, back)
@@ -367,7 +367,7 @@ class _Desk:
 
         return undo
 
-    async def _comment(self, shown: ShownFile, hunk: ReviewedHunk) -> Callable[[], None] | None:
+    async def _comment(self, shown: ShownFile, hunk: ReviewedHunk) -> Callable[[], Awaitable[None]] | None:
         """Asks for a remark; an emptied one is dropped."""
         old = next((one for one in self._review.decisions.remarks if one.key == hunk.key), None)
         place = f"{shown.file.path}:{hunk.first}" if hunk.first else shown.file.path
@@ -376,14 +376,14 @@ class _Desk:
             return None
         if old is not None:
             self._review.close_remarks(frozenset((old.id,)))
-        new: Remark | None = self._review.remark(shown.file, hunk, text) if text.strip() else None
+        new: Remark | None = await self._review.remark(shown.file, hunk, text) if text.strip() else None
         self.remarked = True
 
-        def undo() -> None:
+        async def undo() -> None:
             if new is not None:
                 self._review.close_remarks(frozenset((new.id,)))
             if old is not None:
-                self._review.remark(shown.file, hunk, old.text)
+                await self._review.remark(shown.file, hunk, old.text)
 
         return undo
 
@@ -439,9 +439,7 @@ class _Desk:
                 return
         if last is not None:
             path, block_id = last.path, last.block_id
-            undone = last.undo()
-            if undone is not None:
-                await undone
+            await last.undo()
             self._visit.remove(last)
         await self._count(screen)
         if path != screen.path:

@@ -87,6 +87,8 @@ TRIES: dict[str, list[dict[str, Any]]] = {
     "jobs": [{"action": "list"}],
     "propose_plan": [{"title": "Mine", "plan": "1. touch new.txt"}],
     "task": [{"prompt": "touch new.txt", "agent": "no such kind"}],
+    "web_search": [{"query": "touch new.txt"}],
+    "remember": [{"line": "touch new.txt"}],
     "ask": [{"questions": [{"question": "touch new.txt", "options": ["yes"]}]}],
 }
 """How each tool could change something, or what a call of it is that only looks."""

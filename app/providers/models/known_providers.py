@@ -74,17 +74,20 @@ _LIST = (
         for place in ("cn", "ams", "sgp")
     ),
     *(
-        _with_key(
-            f"qwen-token-plan{suffix}",
-            f"Qwen Token Plan{words}",
-            "QWEN_TOKEN_PLAN_CN_API_KEY" if "-cn" in suffix else "QWEN_TOKEN_PLAN_API_KEY",
-            "qwen3.8-max",
+        KnownProvider(
+            id=f"qwen-token-plan{suffix}",
+            name=f"Qwen Token Plan{words}",
+            env=(
+                f"QWEN_TOKEN_PLAN_{plan}_API_KEY",
+                "QWEN_TOKEN_PLAN_CN_API_KEY" if "-cn" in suffix else "QWEN_TOKEN_PLAN_API_KEY",
+            ),
+            default_model="qwen3.8-max",
         )
-        for suffix, words in (
-            ("", ""),
-            ("-individual", " (individual)"),
-            ("-cn", " (China)"),
-            ("-individual-cn", " (individual, China)"),
+        for suffix, words, plan in (
+            ("", "", "TEAM"),
+            ("-individual", " (individual)", "INDIVIDUAL"),
+            ("-cn", " (China)", "TEAM_CN"),
+            ("-individual-cn", " (individual, China)", "INDIVIDUAL_CN"),
         )
     ),
     _with_key("ant-ling", "Ant Ling", "ANT_LING_API_KEY", "Ring-2.6-1T"),

@@ -1,6 +1,7 @@
 """Connections of the shared client: all bytes in order, and the correct error at the end."""
 
 import asyncio
+import importlib
 import socket
 import ssl
 import subprocess
@@ -114,6 +115,7 @@ async def pumped(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> 
 
 @pytest.mark.parametrize("api", ["openai-completions", "anthropic-messages"])
 async def test_providers_sdks_and_mcp_share_one_client_and_its_connections(api: str, server: Loopback):
+    importlib.import_module(api.partition("-")[0])  # the connection would not wait for that
     server.reply(Reply(body=ANSWERS[api]()))
     assert (await ask(model_for(api, server.url))).stop_reason == "toolUse"
     async with httpx2.AsyncClient(transport=ThroughSharedClient()) as client:

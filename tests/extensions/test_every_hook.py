@@ -22,7 +22,7 @@ from app.resources.paths import Paths
 from app.values.entries import Entry, MessageEntry
 from app.values.events import QuestionAsked
 from app.values.messages import UserMessage
-from app.values.todos import TodoItem, TodoPhase
+from app.values.todos import GoalCheck, TodoItem, TodoPhase
 from bayou import ExtensionApi
 from tests.extensions.conftest import source
 from tests.extensions.extension_host import AnsweringUi
@@ -141,6 +141,8 @@ async def test_everything_is_reported(tmp_path: Path, mode: str) -> None:
         session.plan.switch(False)
         await session.todos.set([TodoPhase(name="Work", tasks=(TodoItem(content="Tea"),))])
         await session.todos.set([])
+        await session.goal.set("Tea.", [GoalCheck(command="true")])
+        await session.goal.clear()
         await session.models.use_thinking("low")
         other = msgspec.structs.replace(stage.script.model, id="other")
         await session.models.use(other)

@@ -45,7 +45,7 @@ async def test_quitting_asks_and_the_session_knows_that_no_result_comes(tmp_path
         await wait_for_runs(app, pilot)
         await pilot.press("ctrl+d")
         await app.settling_until(pilot, lambda: "Leave bayou? 1 job would end" in app.screen_text)
-        await pilot.press("2")
+        await pilot.press("3")
         await app.settling_until(pilot, lambda: len(app.screen_stack) == 1)
         assert app.is_running
         await pilot.press("ctrl+d")

@@ -155,7 +155,11 @@ class HelperSessions:
         if helper.log is not None:
             return helper.log
         file = parent.session.log.path
-        log = parent.places.new(parent=file) if file is not None else SessionLog.in_memory(self._paths.cwd)
+        log = (
+            parent.places.new(parent=file, is_helper=True)
+            if file is not None
+            else SessionLog.in_memory(self._paths.cwd)
+        )
         log.rename(helper.name)
         return log
 

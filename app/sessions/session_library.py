@@ -35,10 +35,13 @@ def session_folder(root: Path, cwd: Path) -> Path:
 
 
 def latest(folder: Path, cwd: Path | None = None) -> Path | None:
-    """Returns the session of a folder that was written last; with `cwd`, only sessions that began there."""
+    """Returns the session of a folder that was written last, leaving out those of helpers; with `cwd`, only sessions
+    that began there."""
     for path in map(Path, _newest_first(folder)):
         header = header_of(path)
-        if header is not None and (cwd is None or is_same_folder(header.cwd, cwd)):
+        if header is None or header.is_helper:
+            continue
+        if cwd is None or is_same_folder(header.cwd, cwd):
             return path
     return None
 

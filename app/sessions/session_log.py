@@ -82,6 +82,7 @@ class SessionLog:
         *,
         session_id: str | None = None,
         parent_session: str | None = None,
+        is_helper: bool = False,
         name: str = "",
         fsync: SyncPolicy = at_turn_end,
     ) -> "SessionLog":
@@ -100,6 +101,7 @@ class SessionLog:
             timestamp=timestamp,
             cwd=str(cwd),
             parent_session=parent_session,
+            is_helper=is_helper or None,
         )
         return cls(header, folder / (name or file_name(timestamp, header.id)), sync=fsync)
 

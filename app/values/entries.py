@@ -20,7 +20,9 @@ class SessionHeader(Wire, frozen=True, kw_only=True, tag_field="type", tag="sess
     timestamp: str = msgspec.field(default_factory=now_iso)
     cwd: str
     parent_session: str | None = None
-    """The session file that this session was forked from."""
+    """The session file that this session was forked from, or whose helper wrote it."""
+    is_helper: bool | None = None
+    """Whether a helper agent of the parent session wrote it."""
 
 
 class _Entry(Wire, frozen=True, kw_only=True, tag_field="type", tag="*entry"):

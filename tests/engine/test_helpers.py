@@ -1,6 +1,8 @@
 """Helper agents: what they may and cost, and that models that misbehave are held by the engine."""
 
 import asyncio
+import os
+import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -16,7 +18,7 @@ from app.engine.tree.session_paths import SessionPaths
 from app.providers.model_stream import Context
 from app.providers.scripted import ScriptedAnswer, call, say
 from app.sessions.index.usage import sum_parts
-from app.sessions.session_library import usage_in
+from app.sessions.session_library import latest, usage_in
 from app.sessions.session_log import SessionLog
 from app.sessions.stats import SessionCounts
 from app.values.content import text_of
@@ -113,6 +115,11 @@ async def test_its_last_message_is_the_result_and_its_cost_counts_in_the_parent(
         own = [one for one in scene.session.log.entries if not isinstance(one, UsageEntry)]
         assert scene.session.stats.usage.total_tokens == counts(own).total_tokens + spent.total_tokens
         assert scene.session.helpers.all() == ()
+        soon = time.time() + 30
+        os.utime(str(log.path), (soon, soon))
+        assert latest(scene.assembled.places.folder) == scene.session.log.path, (
+            "--continue goes on with the person's session"
+        )
 
 
 async def test_a_scout_gets_no_tool_that_changes_anything_and_no_helper_starts_helpers(

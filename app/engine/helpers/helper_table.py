@@ -298,7 +298,11 @@ class HelperTable:
         if self._is_closed:
             copy.release()
             return
-        helper.delivery = await self.copies.deliver(copy)
+        try:
+            helper.delivery = await self.copies.deliver(copy)
+        except asyncio.CancelledError:
+            copy.release()  # it is offered at the next start
+            raise
         if copy not in self.copies.waiting:
             helper.copy = None
         elif is_told:

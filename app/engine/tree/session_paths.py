@@ -47,12 +47,15 @@ class SessionPaths(msgspec.Struct, kw_only=True):
     def folder(self) -> Path:
         return self.root if self.is_custom else session_folder(self.root, self.cwd)
 
-    def new(self, *, session_id: str | None = None, parent: Path | None = None) -> SessionLog:
+    def new(
+        self, *, session_id: str | None = None, parent: Path | None = None, is_helper: bool = False
+    ) -> SessionLog:
         return SessionLog.create(
             self.folder,
             self.cwd,
             session_id=session_id,
             parent_session=str(parent) if parent else None,
+            is_helper=is_helper,
             fsync=self.sync,
         )
 
@@ -82,7 +85,7 @@ class SessionPaths(msgspec.Struct, kw_only=True):
         return self.cwd / Path(name).expanduser()
 
     def latest(self) -> SessionLog | None:
-        """Returns this project's most recent session."""
+        """Returns this project's most recent session, leaving out those of helpers."""
         path = latest(self.folder, self.cwd)
         return self.open(path) if path else None
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.hostile.setups import MODEL, piece, use_model_at
-from tests.modes.processes import lines_until, put, start
+from tests.modes.processes import COLD_RPC, lines_until, put, start
 from tests.providers.loopback import Reply, loopback, sse
 from tests.tools.conftest import ToolCaller
 from tools.workspace import Workspace
@@ -25,7 +25,7 @@ async def test_sigterm_ends_rpc_in_less_than_three_tenths_of_a_second(tmp_path: 
         use_model_at(server)
         server.reply(Reply(body=(sse(piece("I begin.")),), then_hang=True))
         for _ in range(TRIES):
-            process = await start(tmp_path, *MODEL, "--no-session")
+            process = await start(tmp_path, *MODEL, "--no-session", command=COLD_RPC)
             if what == "an answer":
                 put(process, type="prompt", message="Say it")
                 await lines_until(process, type="message_update")

@@ -29,8 +29,6 @@ from tools.workspace import PtyHost
 
 if TYPE_CHECKING:
     from app.engine.files.change_review import ChangeReview
-    from app.engine.files.staged_review import StagedReview
-    from tools.edits.pending import StagedAction
 
 
 class Session:
@@ -154,8 +152,6 @@ class Session:
         """Calls `listener` with every event, or with the types in `hears`; returns a function that stops it."""
         return self.events.subscribe(listener, pace=pace, hears=hears)
 
-    # Prompts
-
     @property
     def review(self) -> "ChangeReview":
         """What a person decides about changes, hunk by hunk."""
@@ -164,11 +160,7 @@ class Session:
         core = self._made.core
         return ChangeReview(core.conversation, core.event_bus, self.files, self.restoring, self.secrets)
 
-    def staged_review(self, staged: "StagedAction") -> "StagedReview":
-        """What a person decides about staged changes, hunk by hunk, before they are written."""
-        from app.engine.files.staged_review import StagedReview  # noqa: PLC0415  (when it is first used)
-
-        return StagedReview(self.review, self.tools.workspace, staged)
+    # Prompts
 
     async def prompt(
         self,

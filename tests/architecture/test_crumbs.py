@@ -35,7 +35,6 @@ BOUNDARIES = {
     "tools/kernel/notebook.py": "writes one format, and knows no session",
     "tools/repomap/first_question.py": "loads SQLite and parsers late",
     "tools/repomap/folders.py": "loads SQLite and parsers late",
-    "tools/running/card.py": "draws a command for people, as its running and its result know nothing of",
     "tools/structure/child.py": "the entry point of a process",
     "widgets/graphics/sixel.py": "an adapter to one protocol of terminals, with its tables",
     "widgets/graphics/tmux.py": "an adapter to one protocol of terminals",

@@ -18,9 +18,8 @@ from tools.arguments import text_detail
 from tools.patterns import late
 from tools.text import one_line
 
-_JOBS_TOOL: Final = "jobs"
 _TOLD_END: Final = late(r"(?m)^(job\d+)  (?:done|failed|killed|delivered)\b")
-"""A job that a call of the tool `jobs` told as ended."""
+"""A job that a list of jobs in a result names as ended."""
 
 
 def job_table(core: SessionCore, send: SendMessage) -> JobTable:
@@ -84,7 +83,7 @@ def _announced(messages: Sequence[Message]) -> list[ToolResultMessage]:
             job_id = text_detail(message.details, "jobId")
             if job_id:
                 open_jobs[job_id] = message
-            elif message.tool_name == _JOBS_TOOL:
+            elif open_jobs:
                 for ended in _TOLD_END.finditer(_text_of(message)):
                     open_jobs.pop(ended[1], None)
     return list(open_jobs.values())

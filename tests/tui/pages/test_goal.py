@@ -46,6 +46,33 @@ async def test_the_page_shows_the_checks_and_removes_the_goal(tmp_path: Path) ->
         assert harness.session.goal.view is None
 
 
+async def test_the_page_checks_again(tmp_path: Path) -> None:
+    harness = working(tmp_path, RIGHT, say("Done."))
+    await reach(harness)
+    (tmp_path / "work" / "answer.txt").write_text("right or wrong")
+    async with at_the_keyboard(size=(120, 30)) as person:
+        async with person.asked(page_of(harness, person).run("")):
+            assert "stale" in person.sees
+            await person.press("c")
+        await person.until(
+            lambda: (
+                now(harness).proof is not None
+                and not (harness.session.goal.view is None or harness.session.goal.view.is_stale)
+            )
+        )
+
+
+async def test_the_page_goes_on_with_a_stopped_goal(tmp_path: Path) -> None:
+    harness = working(tmp_path, say("BLOCKED: no key"), RIGHT, say("Done."))
+    await reach(harness)
+    assert now(harness).status == "blocked"
+    async with at_the_keyboard(size=(120, 30)) as person:
+        async with person.asked(page_of(harness, person).run("")):
+            await person.press("g")
+        await harness.session.wait_until_idle()
+    assert now(harness).status == "done"
+
+
 async def test_what_was_typed_beside_a_check_needs_no_question(tmp_path: Path) -> None:
     harness = working(tmp_path, RIGHT, say("Done."))
     async with at_the_keyboard() as person:

@@ -15,7 +15,7 @@ class GoalFeature(Feature["GoalPage"]):
     slash: Sequence[SlashCommand["GoalPage"]] = (
         SlashCommand(
             name="goal",
-            help="work until a check passes: the goal, its check and its proof",
+            help="work until a check passes",
             hint="[text] check: command",
             run=lambda page, words: page.run(words),
         ),

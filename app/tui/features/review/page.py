@@ -70,7 +70,9 @@ class ReviewPage(msgspec.Struct, frozen=True):
 
     async def open_staged(self, staged: StagedAction) -> None:
         """Opens staged changes, of which hunks can be left out before the rest is applied."""
-        await self._review(_Desk(self, self.session.staged_review(staged), _STAGED))
+        await self._review(
+            _Desk(self, StagedReview(self.session.review, self.session.tools.workspace, staged), _STAGED)
+        )
 
     async def _review(self, desk: "_Desk") -> None:
         await desk.open()
@@ -92,7 +94,7 @@ class ReviewPage(msgspec.Struct, frozen=True):
             await self.session.prompt(text, while_running="follow_up", expand=False)
             review.close_remarks(ids)
         elif remarks:
-            self.say(f"{count} kept: alt+g opens them again, s sends them.", NoteKind.INFO)
+            self.say(f"{count} kept: /review-changes opens them again.", NoteKind.INFO)
 
 
 class _Decided(msgspec.Struct, frozen=True):

@@ -141,7 +141,11 @@ async def test_find_sorts_by_recency(hands: ToolCaller, project: Path) -> None:
         ("src/**/*.py", {"src/a.py", "src/x/b.py"}),
         ("**/*.py", {"src/a.py", "src/x/b.py", "top.py"}),
         ("./src/*.py", {"src/a.py"}),
-        ("x/*.py", {"src/x/b.py"}),
+        ("*/*.py", {"src/a.py"}),
+        ("**/x/*.py", {"src/x/b.py"}),
+        ("x/*.py", {"src/x/b.py"}),  # in no folder x of the searched one, and said so
+        ("./x/*.py", {"No files found matching pattern"}),
+        ("./src/", {"src/"}),
         ("a.py", {"src/a.py"}),
         ("src", {"src/"}),
         ("src/", {"src/"}),
@@ -316,6 +320,24 @@ async def test_globs_as_models_write_them(hands: ToolCaller, project: Path, glob
     tree(project, "a.ts", "a.test.ts", "a.js", "src/a.ts", "docs/b.ts")
     text = await hands.text("grep", pattern="needle", glob=glob.replace("{project}", str(project)))
     assert " ".join(line.split(":")[0] for line in text.split("\n")) == found
+
+
+async def test_a_pattern_with_a_slash_begins_in_the_searched_folder(hands: ToolCaller, project: Path) -> None:
+    tree(project, "src/a.ts", "app/src/b.ts", "app/lib/c.ts")
+    assert await hands.text("find", pattern="src/*.ts") == "src/a.ts"
+    assert await hands.text("find", pattern="src/*.ts", path="app") == "app/src/b.ts"
+    assert await hands.text("find", pattern="lib/*.ts") == (
+        "app/lib/c.ts\n\n[Nothing begins in the searched directory; matched at any depth, like **/]"
+    )
+    for glob, found in {
+        "src/*.ts": ["src/a.ts"],
+        "**/src/*.ts": ["app/src/b.ts", "src/a.ts"],
+        "!src/**": ["app/lib/c.ts", "app/src/b.ts"],
+        "src/": ["app/src/b.ts", "src/a.ts"],  # a slash at the end alone is only the word for a folder
+    }.items():
+        text = await hands.text("grep", pattern="needle", glob=glob)
+        assert [line.split(":")[0] for line in text.split("\n")] == found, glob
+    assert await hands.text("grep", pattern="needle", glob="lib/*.ts") == "No matches found"
 
 
 async def test_no_glob_brings_ignored_files_back(hands: ToolCaller, project: Path) -> None:

@@ -32,7 +32,12 @@ _MATCH_ALL_PATTERNS: Final = ("", "**", "**/*")
 
 
 class FindArguments(msgspec.Struct, frozen=True, kw_only=True):
-    pattern: Annotated[str, msgspec.Meta(description="Name or glob: config.json, *.py, src/**/*.ts, docs/")]
+    pattern: Annotated[
+        str,
+        msgspec.Meta(
+            description="Name or glob: config.json, *.py, docs/; with / it begins in path: src/**/*.ts, **/test/*.py"
+        ),
+    ]
     path: Annotated[
         str | None, msgspec.Meta(description="Directory to search; the working directory by default")
     ] = None
@@ -153,8 +158,7 @@ class _MatchCollector:
         """Returns the file of exactly that name, even if its brackets look like a pattern."""
         if not is_glob(self._pattern):
             return []
-        end = f"/{self._pattern.lstrip('/')}"
-        return [path for path in self._times if f"/{path}".endswith(end)]
+        return [path for path in self._times if _is_named(path, self._pattern)]
 
     def _add_links(self) -> None:
         """Adds symbolic links, which ripgrep skips, from the folders in which it found files."""
@@ -203,6 +207,9 @@ class _MatchCollector:
         self._stat_matches(_path_matcher(self._pattern, ignore_case=True)(candidates))
         if self._count:
             return "No exact match; matched without regard to case"
+        if "/" in self._pattern and not self._pattern.startswith("/"):
+            self._stat_matches(_path_matcher(f"**/{self._pattern}")(candidates))
+            return "Nothing begins in the searched directory; matched at any depth, like **/"
         if not is_glob(self._pattern):
             needle = self._pattern.lstrip("/").casefold()
             self._stat_matches([path for path in candidates if needle in path.rsplit("/", 1)[-1].casefold()])
@@ -232,7 +239,9 @@ def _search_place(workspace: Workspace, arguments: FindArguments, context: ToolC
         raise file_error(problem, "search", folder, workspace.files) from None
     if kind != "directory":
         raise ToolError(f"{one_line(folder)} is not a directory. Pass the directory to search in.")
-    return folder, pattern.removeprefix("./")
+    inner = pattern.removeprefix("./")
+    is_path = inner != pattern and inner.rstrip("/") not in _MATCH_ALL_PATTERNS
+    return folder, f"/{inner}" if is_path else inner
 
 
 def _result(found: _MatchCollector, limit: int, prefix: str, unread: str) -> ToolResult | None:
@@ -285,14 +294,20 @@ def _path_matcher(pattern: str, *, ignore_case: bool = False) -> Callable[[list[
     if not ignore_case and pattern.startswith("*.") and "/" not in pattern and not is_glob(pattern[1:]):
         end = pattern[1:]
         return lambda paths: [path for path in paths if path.endswith(end)]
-    if pattern.startswith("/"):
-        matches = glob_regex(pattern[1:], ignore_case=ignore_case).fullmatch
-    else:
-        matches = path_regex(pattern, ignore_case=ignore_case).fullmatch
+    # With a slash it begins in the searched folder, as in ripgrep.
+    regex = glob_regex if "/" in pattern else path_regex
+    matches = regex(pattern.lstrip("/"), ignore_case=ignore_case).fullmatch
     if not is_glob(pattern):
         return lambda paths: [path for path in paths if matches(path)]
-    end = f"/{pattern.lstrip('/')}"
-    return lambda paths: [path for path in paths if matches(path) or f"/{path}".endswith(end)]
+    return lambda paths: [path for path in paths if matches(path) or _is_named(path, pattern)]
+
+
+def _is_named(path: str, pattern: str) -> bool:
+    """Whether the path is the pattern itself, taken literally."""
+    name = pattern.removeprefix("**/")
+    if "/" in name and name == pattern:
+        return path == name.lstrip("/")
+    return f"/{path}".endswith(f"/{name}")
 
 
 def _show(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:

@@ -48,7 +48,10 @@ class GrepArguments(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         str | None, msgspec.Meta(description="File or directory to search; the working directory by default")
     ] = None
     glob: Annotated[
-        str | None, msgspec.Meta(description="Only files like this, e.g. *.py or src/**/*.ts,!*.test.ts")
+        str | None,
+        msgspec.Meta(
+            description="Only files like this, e.g. *.py or src/**/*.ts,!*.test.ts; with / it begins in path"
+        ),
     ] = None
     ignore_case: Annotated[bool | None, msgspec.Meta(description="Ignore case")] = None
     literal: Annotated[bool | None, msgspec.Meta(description="The pattern is plain text")] = None

@@ -49,8 +49,9 @@ def parse_globs(
 ) -> FileFilter:
     """Parses a list such as `*.ts,*.js,!*.test.ts` relative to `folder`.
 
-    `src/**/*.py` may begin at any depth; `/src/*.py`, `./src/*.py` and an absolute path begin at `folder`;
-    `docs/` and the name of a folder match everything below."""
+    A glob with a slash, such as `src/**/*.py`, begins at `folder`, as in ripgrep; `./src` and an absolute path do,
+    too. One without, such as `*.ts` or `docs/`, matches at any depth. `docs/` and the name of a folder match
+    everything below."""
     only: list[str] = []
     without: list[str] = []
     for item in _split_list(globs):
@@ -61,15 +62,14 @@ def parse_globs(
         if is_glob(glob) and is_there(glob.lstrip("/")):
             glob = literal_glob(glob)
         if is_negated:
-            inner = glob.rstrip("/")
-            is_anywhere = "/" in inner and not glob.startswith(("/", "**/"))
-            without.append(f"**/{glob}" if is_anywhere else glob)
+            without.append(glob)
         else:
             is_all = glob.endswith("/") or (not is_glob(glob) and is_folder(glob.lstrip("/")))
-            only.append(f"{glob.rstrip('/')}/**" if is_all else glob)
+            whole = f"{glob.rstrip('/')}/**" if is_all else glob
+            only.append(whole.lstrip("/") if "/" in glob.rstrip("/") else f"**/{whole}")
     names = [basename_glob(glob) for glob in only]
     return FileFilter(
-        included=tuple(glob_regex(glob[1:]) if glob.startswith("/") else path_regex(glob) for glob in only),
+        included=tuple(map(glob_regex, only)),
         names=tuple(name for name in names if name) if all(names) else (),
         excluded=tuple(without),
     )

@@ -196,12 +196,12 @@ class SheetScreen(ModalScreen[Result], Generic[Result]):
     _wants_paint = False
 
     @on(events.ScreenResume)
-    def _keep_styles(self, event: events.ScreenResume) -> None:
+    def _skip_first_style_update(self, event: events.ScreenResume) -> None:
         if not self.outer_size:
             event.refresh_styles = False
 
     @on(events.Resize)
-    def _spare_those_behind(self, event: events.Resize) -> None:
+    def _skip_covered_screens(self, event: events.Resize) -> None:
         if event.size == self.outer_size:
             event.prevent_default()
             for screen in self.app._background_screens:

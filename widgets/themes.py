@@ -179,7 +179,7 @@ def textual_theme(spec: ThemeSpec) -> Theme:
         panel=colors["panel"],
         boost=colors["userMessageBg"],
         dark=dark,
-        variables={**_kebab(colors), **_own_variables(colors)},
+        variables={**_kebab(colors), **_textual_variables(colors)},
     )
 
 
@@ -195,7 +195,7 @@ def variable_defaults() -> dict[str, str]:
     return _kebab(colors_of(plain))
 
 
-def _own_variables(colors: dict[str, str]) -> dict[str, str]:
+def _textual_variables(colors: dict[str, str]) -> dict[str, str]:
     """Sets Textual's own style variables, so that its widgets and the selection follow the theme."""
     selection = mix(colors["background"], colors["accent"], 0.35)
     names = {f"text-{token}": colors[token] for token in ("primary", "secondary", "accent")}

@@ -114,7 +114,7 @@ class ToolCallBatch:
         if early is None and self._was_cut:
             early = not_run_after_length(work.call.name)
         if early is not None:
-            self._settle(work, early)
+            self._set_result(work, early)
             return
         work.task = asyncio.create_task(self._execute(work))
         work.task.add_done_callback(partial(self._on_task_end, work))
@@ -148,7 +148,7 @@ class ToolCallBatch:
                 outcome = await self._run(work, outcome)
         except asyncio.CancelledError:
             outcome = work.stopped or _cancelled(work)
-        self._settle(work, outcome)
+        self._set_result(work, outcome)
 
     async def _run(self, work: _CallState, prepared: PreparedCall) -> ToolResult:
         work.prepared = prepared
@@ -189,9 +189,9 @@ class ToolCallBatch:
             if problem
             else _cancelled(work)
         )
-        self._settle(work, work.stopped or fault)
+        self._set_result(work, work.stopped or fault)
 
-    def _settle(self, work: _CallState, result: ToolResult) -> None:
+    def _set_result(self, work: _CallState, result: ToolResult) -> None:
         """Sets the call's result; a later result of an abandoned call is ignored."""
         if work.result is None:
             work.result = result
@@ -202,7 +202,7 @@ class ToolCallBatch:
 
     def _abandon(self, work: _CallState, result: ToolResult) -> None:
         """Gives a cancelled call that does not end its result, so that the batch no longer waits for it."""
-        self._settle(work, result)
+        self._set_result(work, result)
         if work.prepared is not None:
             work.prepared.place.leave()
 

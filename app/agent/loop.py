@@ -67,7 +67,7 @@ async def _run(pending: list[Message], ports: LoopPorts, *, takes_steering: bool
                     produced.append(event.message)
                 yield event
         last = turn.message
-        if last is None or await _is_over(turn, ports):
+        if last is None or await _has_ended(turn, ports):
             break
         pending = [*ports.queues.take("steering")]
         if not pending and turn.is_answered:
@@ -77,7 +77,7 @@ async def _run(pending: list[Message], ports: LoopPorts, *, takes_steering: bool
     yield AgentEnd(messages=tuple(produced), will_retry=last is not None and ports.will_retry(last))
 
 
-async def _is_over(turn: "_Turn", ports: LoopPorts) -> bool:
+async def _has_ended(turn: "_Turn", ports: LoopPorts) -> bool:
     assert turn.message is not None
     is_failed = turn.message.stop_reason in ("error", "aborted")
     wants_end = await _should_end(TurnOutcome(message=turn.message, results=turn.results), ports)

@@ -71,7 +71,7 @@ async def response_events(stream: AssistantStream, ports: LoopPorts) -> AsyncGen
                         content=_with_unique_call_ids(ended.content),
                         duration_ms=round((time.monotonic() - started) * 1000),
                     )
-                    message = await _after_seal_hook(message, ports.hooks, ports.report)
+                    message = await _after_finish_hook(message, ports.hooks, ports.report)
                     if ports.is_interrupted():
                         message = _stopped(message)
                     yield MessageEnd(message=message, message_id=message.id)
@@ -109,7 +109,7 @@ def _with_unique_call_ids(content: tuple[AssistantContent, ...]) -> tuple[Assist
     return tuple(blocks)
 
 
-async def _after_seal_hook(
+async def _after_finish_hook(
     message: AssistantMessage, hooks: LoopHooks, report: Callable[[str], None]
 ) -> AssistantMessage:
     try:

@@ -153,11 +153,13 @@ class ToolPipeline:
         read = _CallParser(tool, call, partial(self._context, call, progress))
         try:
             read.take(_arguments_for_display(call))
-            verdict = await self._ask_gate(lambda: self._hooks.before_tool(call, read.shown, self._parent_id))
+            verdict = await self._check_permission(
+                lambda: self._hooks.before_tool(call, read.shown, self._parent_id)
+            )
             if verdict.arguments is not None and not verdict.is_blocked:
                 read.take(verdict.arguments)
             if not verdict.is_blocked:
-                verdict = await self._ask_gate(lambda: self._gate(call, read))
+                verdict = await self._check_permission(lambda: self._gate(call, read))
             if verdict.is_blocked:
                 return self._masks.progress(_blocked_result(verdict))  # the refusal may quote a secret
             reading = read.last or await asyncio.to_thread(read)
@@ -167,7 +169,7 @@ class ToolPipeline:
         context.is_waited_for = lambda: self._parent_id is not None or place.is_waited_for
         return PreparedCall(reading=reading, place=place)
 
-    async def _ask_gate(self, ask: Callable[[], Awaitable[CallVerdict]]) -> CallVerdict:
+    async def _check_permission(self, ask: Callable[[], Awaitable[CallVerdict]]) -> CallVerdict:
         try:
             return await ask()
         except ToolError:

@@ -74,7 +74,7 @@ class InitialModel:
         choice.scope = scope
         if selection is not None:
             told += [selection.warning] if selection.warning else []
-            self._take(selection)
+            self._apply_selection(selection)
         elif self._is_waiting and self._options.model is not None:
             choice.clear()
         elif self._may_choose and (self._initial_model is None or self._initial_model.provider == "offline"):
@@ -86,7 +86,7 @@ class InitialModel:
         """Whether the model may still be set: no resumed session and no user choice has set it."""
         return not self.is_restored and self.choice.model == self._initial_model
 
-    def _take(self, selection: Selection) -> None:
+    def _apply_selection(self, selection: Selection) -> None:
         """Sets the model that the command line names, or the one from settings unless another was chosen
         meanwhile."""
         choice, model, is_given = self.choice, selection.model, self._options.model is not None

@@ -23,11 +23,11 @@ class LiveTrust:
     def counts(self) -> bool:
         """Whether the project's parts apply. Files added or changed since the decision do not, until the user
         approves them."""
-        return self._take(recheck_trust(self._paths, self.decision))
+        return self._update_decision(recheck_trust(self._paths, self.decision))
 
     async def counts_async(self) -> bool:
         """Checks like `counts`, without blocking while files are read."""
-        return self._take(await asyncio.to_thread(recheck_trust, self._paths, self.decision))
+        return self._update_decision(await asyncio.to_thread(recheck_trust, self._paths, self.decision))
 
     def counts_quietly(self) -> bool:
         """Checks like `counts` without reporting changes; may be called from any thread."""
@@ -36,7 +36,7 @@ class LiveTrust:
     def answer(self, decision: TrustDecision) -> None:
         self.decision = decision
 
-    def _take(self, now: TrustDecision) -> bool:
+    def _update_decision(self, now: TrustDecision) -> bool:
         before, self.decision = self.decision, now
         if now is not before and now.reason == "changed":
             self.tell(_change(now, before))

@@ -34,13 +34,13 @@ class MappedRepositories(msgspec.Struct, eq=False):
     effective_settings: EffectiveSettings
     project: LiveTrust
     rules: Callable[[], Iterable[PermitRule]]
-    _known: dict[Path, _CachedRepository] = {}
+    _cached: dict[Path, _CachedRepository] = {}
     """By folder of work."""
 
     def __call__(self, cwd: Path) -> "MappedRepository | None":
         if not self.effective_settings.settings.repository_maps.enabled:
             return None
-        known, now = self._known.get(cwd), time.monotonic()
+        known, now = self._cached.get(cwd), time.monotonic()
         if known is not None and now - known.looked < _CACHE_SECONDS:
             return known.repository
         # Imports SQLite and the mapper, which most sessions start without.
@@ -58,12 +58,12 @@ class MappedRepositories(msgspec.Struct, eq=False):
                 hidden=lambda: HiddenFiles(hidden_patterns(self.rules(), cwd, self.paths.home)),
                 begins_at=cwd,
             )
-        self._known = {**self._in_use(), cwd: _CachedRepository(now, repository)}
+        self._cached = {**self._in_use(), cwd: _CachedRepository(now, repository)}
         return repository
 
     def _in_use(self) -> dict[Path, _CachedRepository]:
         folders = (self.paths.cwd, *self.paths.added.paths)
-        return {folder: one for folder, one in self._known.items() if folder in folders}
+        return {folder: one for folder, one in self._cached.items() if folder in folders}
 
     def _home_if_harmless(self) -> Path | None:
         """Returns the home folder for git commands if the folder is trusted or has nothing to trust: only

@@ -48,7 +48,7 @@ def own_tools(
     def unwanted(tools: Mapping[str, Tool]) -> list[str]:
         """Lists the tools to withhold. Compares by identity: a tool of an extension with the same
         name stays."""
-        kept = [] if _wants_todos(effective_settings, choice.model) else [todo]
+        kept = [] if _offers_todos(effective_settings, choice.model) else [todo]
         kept += [] if effective_settings.settings.render_mermaid.enabled else [mermaid]
         kept += (
             [fetch]
@@ -118,7 +118,7 @@ class SearchKeys(msgspec.Struct, frozen=True):
         return credential.key if credential is not None else None
 
 
-def _wants_todos(effective_settings: EffectiveSettings, model: Model | None) -> bool:
+def _offers_todos(effective_settings: EffectiveSettings, model: Model | None) -> bool:
     """Whether to offer the todo tool: with `auto`, for models that do not plan by themselves."""
     wanted = effective_settings.settings.todo.enabled
     if wanted == "auto":

@@ -58,7 +58,7 @@ def assemble_session(
     effective_settings.subscribe(lambda before: hooks.settings_changed())
     workspace = session_workspace(paths, effective_settings, project, log, hooks, choice, has_person=can_ask)
     ground = WorkingFolder(options, paths, begun, workspace, can_ask=can_ask)
-    toolbox = Toolbox(_own_tools(options, lambda: assembled), workspace)
+    toolbox = Toolbox(_builtin_tools(options, lambda: assembled), workspace)
     workspace.active_tools = toolbox.active
     prompt = system_prompt_source(paths, options, trust, chosen)
     session = Session(
@@ -122,7 +122,7 @@ def _problems_of_files(begun: OpenedSession, wishes: InitialModel) -> Iterable[s
     return map(str, found)
 
 
-def _own_tools(
+def _builtin_tools(
     options: Options, assembled: Callable[[], AssembledSession]
 ) -> Callable[[Toolbox], Iterable[Tool]]:
     def made(toolbox: Toolbox) -> Iterable[Tool]:

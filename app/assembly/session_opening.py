@@ -44,7 +44,7 @@ def open_session(options: Options, paths: Paths, *, can_ask: bool) -> OpenedSess
     log, locked = _opened(options, places, paths.cwd, can_ask)
     left: Path | None = None
     if places.is_elsewhere(log) and not log.is_read_only:
-        left = _leave(options, paths, log, can_ask)
+        left = _change_folder(options, paths, log, can_ask)
         effective_settings, project = read_settings(options, paths, can_ask)
         places = SessionPaths(own=paths.sessions_dir, cwd=paths.cwd, effective_settings=effective_settings)
     return OpenedSession(
@@ -57,7 +57,7 @@ def open_session(options: Options, paths: Paths, *, can_ask: bool) -> OpenedSess
     )
 
 
-def _leave(options: Options, paths: Paths, log: SessionLog, can_ask: bool) -> Path:
+def _change_folder(options: Options, paths: Paths, log: SessionLog, can_ask: bool) -> Path:
     """Changes to the session's own folder and returns the former one. Raises when a client named another
     folder with `--cwd`."""
     stood_in = paths.cwd

@@ -62,7 +62,9 @@ class RpcTrustPrompt:
             if question.exceeded_limit
             else (DECIDE_LATER, TRUST_FOLDER, DISTRUST_FOLDER)
         )
-        chosen = await ask_question(session.events.publish_now, "select", _told(question), options=options)
+        chosen = await ask_question(
+            session.events.publish_now, "select", _question_text(question), options=options
+        )
         if chosen not in (TRUST_FOLDER, DISTRUST_FOLDER) or chosen not in options:
             return
         await session.wait_until_idle()
@@ -82,7 +84,7 @@ class RpcTrustPrompt:
         await self._apply(question, chosen == TRUST_FOLDER)
 
 
-def _told(question: TrustQuestion) -> str:
+def _question_text(question: TrustQuestion) -> str:
     """Formats the whole question as text, for clients that show nothing else."""
     lines = [f"Trust {reveal_hidden_characters(str(question.folder))}? It has files that would run or apply:"]
     lines += [f"  {item.line}" for item in question.items]

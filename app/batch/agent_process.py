@@ -123,7 +123,7 @@ class AgentProcess:
             *lines, tail = data.split(b"\n")
             for line in lines:
                 rest += line
-                if not is_skipping and self._hear(bytes(rest)):
+                if not is_skipping and self._handle_event_line(bytes(rest)):
                     changed()
                 rest.clear()
                 is_skipping = False
@@ -132,7 +132,7 @@ class AgentProcess:
                 is_skipping = True
                 rest.clear()
 
-    def _hear(self, line: bytes) -> bool:
+    def _handle_event_line(self, line: bytes) -> bool:
         """Takes in one event; returns whether it changed the state."""
         if not line.startswith(b'{"type":"message_end"'):
             return False

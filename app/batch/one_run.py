@@ -117,7 +117,7 @@ class RunInProgress:
                 return _End("error", f"setup ended with {code}: see setup.log")
             workspace = await workspace.after_setup()
         end = await self._run_agent(workspace)
-        await self._keep_patch(workspace)
+        await self._save_patch(workspace)
         if task.check is None or self._exit_code not in _ENDED_BY_ITSELF or self.stopped_by is not None:
             return end
         self._check_code = await self._step("check", task.check, workspace, task.check_limit)
@@ -180,7 +180,7 @@ class RunInProgress:
             case code:
                 return _End("error", told or f"bayou ended with {code}")
 
-    async def _keep_patch(self, workspace: RunFolder) -> None:
+    async def _save_patch(self, workspace: RunFolder) -> None:
         patch = await workspace.patch()
         (self.folder / "changes.patch").unlink(
             missing_ok=True

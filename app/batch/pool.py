@@ -120,7 +120,7 @@ class BatchPool:
         """Runs until all runs have ended. Raises `BatchError` if a result cannot be written."""
         done = self.total - len(self.queue)
         self._tell(BatchStarted(runs=self.total, done=done, changed=self._changed, jobs=self._jobs))
-        workers = [asyncio.ensure_future(self._work()) for _ in range(min(self._jobs, len(self.queue)))]
+        workers = [asyncio.ensure_future(self._run_queue()) for _ in range(min(self._jobs, len(self.queue)))]
         try:
             await asyncio.gather(*workers)
         except BaseException:
@@ -145,7 +145,7 @@ class BatchPool:
             else "interrupted"
         )
 
-    async def _work(self) -> None:
+    async def _run_queue(self) -> None:
         while True:
             if not self.queue or self._stopped_by is not None:
                 return
@@ -163,7 +163,7 @@ class BatchPool:
             commit=self._commits[commit_key(task)] if task.repo is not None else None,
             options=self._options,
             max_cost=None if self._budget is None else self._budget - self._spent(),
-            changed=self._heard,
+            changed=self._on_run_changed,
         )
         self.running[run.key] = progress
         self._tell(RunStarted(id=task.id, key=run.key, folder=f"runs/{progress.folder.name}"))
@@ -177,7 +177,7 @@ class BatchPool:
         self.tokens += result.tokens
         self._tell(RunEnded(result=result))
 
-    def _heard(self, run: RunInProgress) -> None:
+    def _on_run_changed(self, run: RunInProgress) -> None:
         if self._budget is not None and self._spent() >= self._budget:
             self.stop("budget")
 

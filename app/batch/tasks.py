@@ -128,7 +128,7 @@ def _task(row: Row, defaults: Defaults) -> Task:
     try:
         task = msgspec.convert(given, Task, strict=not row.is_text)
     except msgspec.ValidationError as problem:
-        raise BatchError(f"{row.place}: {_told(problem, words)}") from None
+        raise BatchError(f"{row.place}: {_validation_error_text(problem, words)}") from None
     if not _ID.fullmatch(task.id):
         raise BatchError(
             f"{row.place}: the id {task.id!r} names files: use up to 100 letters, digits, dots, dashes and "
@@ -185,7 +185,7 @@ def _placed(task: Task, row: Row, base: Path) -> Task:
     return task
 
 
-def _told(problem: msgspec.ValidationError, words: set[str]) -> str:
+def _validation_error_text(problem: msgspec.ValidationError, words: set[str]) -> str:
     text = str(problem)
     if "unknown field" in text:
         fields = ", ".join(name for name in Task.__struct_fields__)

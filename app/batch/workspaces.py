@@ -71,7 +71,7 @@ class Workspaces:
                 baseline = await Baseline.of_folder(self._git, store, index, folder)
         except (OSError, shutil.Error) as problem:
             await asyncio.to_thread(_remove, above)
-            raise BatchError(f"The folder of the run cannot be made: {_told(problem)}.") from None
+            raise BatchError(f"The folder of the run cannot be made: {_copy_error_text(problem)}.") from None
         except BaseException:
             await asyncio.to_thread(_remove, above)
             raise
@@ -149,7 +149,7 @@ def _remove(folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def _told(problem: OSError | shutil.Error) -> str:
+def _copy_error_text(problem: OSError | shutil.Error) -> str:
     if isinstance(problem, shutil.Error):
         failures = problem.args[0]
         source, _, why = failures[0]

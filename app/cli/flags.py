@@ -251,11 +251,11 @@ def parse_command_line(arguments: list[str]) -> ParsedCommandLine:
             if not separator and rest and not rest[0].startswith("-"):
                 follows[name[2:]] = len(words)
             continue
-        _take(flag, inline if separator else None, rest, values)
+        _read_value(flag, inline if separator else None, rest, values)
     return ParsedCommandLine(values=values, words=tuple(words), unknown=unknown, follows=follows)
 
 
-def _take(flag: Flag, inline: str | None, rest: list[str], values: dict[str, Any]) -> None:
+def _read_value(flag: Flag, inline: str | None, rest: list[str], values: dict[str, Any]) -> None:
     if not flag.value:
         if inline is not None:
             raise UsageError(f"--{flag.name} takes no value.")

@@ -53,7 +53,7 @@ async def run_headless(options: Options, paths: Paths, face: Mode) -> int:
         _collect_later(assembled.session)
     stopped = ending_signal()
     read = partial(read_input, cwd=stood_in, permissions=assembled.session.permissions, piped=piped)
-    work = asyncio.ensure_future(_work(options, paths, assembled, face, read, stood_in))
+    work = asyncio.ensure_future(_run_session(options, paths, assembled, face, read, stood_in))
     await asyncio.wait({work, stopped}, return_when=asyncio.FIRST_COMPLETED)
     if not work.done():
         work.cancel()
@@ -90,7 +90,7 @@ def _collect_later(session: Session) -> None:
     asyncio.get_running_loop().call_later(_SLOW_STEP_SECONDS, begin)
 
 
-async def _work(
+async def _run_session(
     options: Options,
     paths: Paths,
     assembled: AssembledSession,

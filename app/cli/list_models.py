@@ -44,11 +44,11 @@ async def _complete(
     from app.assembly.extensions.extension_providers import load_extension_providers  # noqa: PLC0415  (with what extensions stand on)
 
     if catalogue.unlisted_providers:
-        await _ask(paths, catalogue, credentials, {"offline": True} if is_offline else {})
+        await _query_servers(paths, catalogue, credentials, {"offline": True} if is_offline else {})
     return await load_extension_providers(options, paths, catalogue, credentials)
 
 
-async def _ask(
+async def _query_servers(
     paths: Paths, catalogue: ModelCatalogue, credentials: Credentials, flags: Mapping[str, bool]
 ) -> None:
     from app.providers.models.discovery import discover, discovery_hint  # noqa: PLC0415  (only when servers are asked)

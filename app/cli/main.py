@@ -46,7 +46,7 @@ def _has_streams() -> bool:
     return has_output
 
 
-def _keep_to_itself(words: list[str]) -> None:
+def _make_process_private(words: list[str]) -> None:
     # Before any process starts that could look; the version needs no protection.
     from app.cli.process_protection import forbid_process_inspection, hide_key  # noqa: PLC0415
 
@@ -78,7 +78,7 @@ def _run(words: list[str]) -> int:
 def _started(words: list[str], held: "EarlyTerminal | None") -> int:
     # Imports create many objects and free none, so collection is off. Longer runs turn it on in time.
     gc.disable()
-    _keep_to_itself(words)
+    _make_process_private(words)
     # Help and usage errors need only the flags' table.
     from app.cli.flags import help_text  # noqa: PLC0415
     from app.cli.options import options_from, reject_misspelled_command  # noqa: PLC0415

@@ -8,7 +8,7 @@ from app.cli.subcommands import HELP
 from tools.patterns import late
 
 _COUNT = late(r"^[1-9][0-9]{0,8}\Z")
-_AMOUNT = late(r"^[0-9]{1,9}(?:\.[0-9]{1,9})?\Z")
+_AMOUNT_PATTERN = late(r"^[0-9]{1,9}(?:\.[0-9]{1,9})?\Z")
 _COMMAND_LIKE_WORD = late(r"^[a-z][a-z-]{2,}\Z")
 _SESSION_ID = late(r"^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?$")
 
@@ -28,8 +28,8 @@ def _fields(parsed: ParsedCommandLine) -> dict[str, object]:
     for name, read in (
         ("max-turns", _count),
         ("max-tokens", _count),
-        ("max-cost", _amount),
-        ("time-limit", _amount),
+        ("max-cost", _parse_amount),
+        ("time-limit", _parse_amount),
     ):
         field = name.replace("-", "_")
         if field in fields:
@@ -47,8 +47,8 @@ def _count(flag: str, text: str) -> int:
     return int(text)
 
 
-def _amount(flag: str, text: str) -> float:
-    if not _AMOUNT.match(text) or not float(text):
+def _parse_amount(flag: str, text: str) -> float:
+    if not _AMOUNT_PATTERN.match(text) or not float(text):
         raise UsageError(f"--{flag} {text}: use a number above 0, such as 0.5 or 60.")
     return float(text)
 

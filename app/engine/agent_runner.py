@@ -113,7 +113,7 @@ class AgentRunner:
         self._core.next_run.begin()
         self._pending = []
         self._last_end = None
-        self._task = asyncio.get_running_loop().create_task(self._work(list(prompts)))
+        self._task = asyncio.get_running_loop().create_task(self._run_prompts(list(prompts)))
         # Without a limit nothing is timed, and without time left no request is sent.
         if self._requests.budget.seconds_left:
             watch = asyncio.get_running_loop().create_task(self._stop_in_time(self._abort))
@@ -138,11 +138,11 @@ class AgentRunner:
         if self._task is not None and self._task is not asyncio.current_task():
             await asyncio.wait([self._task])
 
-    async def _work(self, prompts: list[Message]) -> None:
+    async def _run_prompts(self, prompts: list[Message]) -> None:
         from app.agent import loop  # noqa: PLC0415  (`Session.warm_up` has loaded it)
 
         try:
-            await self._run_until_settled(prompts)
+            await self._run_until_idle(prompts)
         except SessionWriteError as problem:
             await self._event_bus.publish(Notice(level="error", text=str(problem)))
             self._abort.set()
@@ -157,7 +157,7 @@ class AgentRunner:
             await self._event_bus.publish(Notice(level="error", text=text))
             await self._close_open_events(text)
         finally:
-            await self._settle()
+            await self._finish_run()
 
     async def _close_open_events(self, why: str) -> None:
         """Publishes the end of every event that has started and not ended."""
@@ -166,7 +166,7 @@ class AgentRunner:
                 event = self._recorded(event)
             await self._event_bus.publish(event)
 
-    async def _run_until_settled(self, prompts: list[Message]) -> None:
+    async def _run_until_idle(self, prompts: list[Message]) -> None:
         from app.agent import loop  # noqa: PLC0415  (as above)
 
         pending: list[Message] = prompts
@@ -378,7 +378,7 @@ class AgentRunner:
         """Returns messages queued while the last run was ending."""
         return [*(self._queues.take("steering") or self._queues.take("follow_up"))]
 
-    async def _settle(self) -> None:
+    async def _finish_run(self) -> None:
         for note in (*await self._jobs.looked_at(), *await self._permissions.boxes.notes_between_calls()):
             await self._event_bus.publish(Notice(level="warning", text=note))
         try:

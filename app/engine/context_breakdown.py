@@ -271,10 +271,10 @@ def _call_titles(entries: Iterable[Entry]) -> dict[str, str]:
 
 def _dropped_ids(entries: Iterable[Entry]) -> frozenset[str]:
     last = {entry.target_id: entry for entry in entries if isinstance(entry, ContextEditEntry)}
-    return frozenset(target for target, edit in last.items() if _is_drop(edit))
+    return frozenset(target for target, edit in last.items() if _is_dropped_result(edit))
 
 
-def _is_drop(edit: ContextEditEntry) -> bool:
+def _is_dropped_result(edit: ContextEditEntry) -> bool:
     return edit.replacement is None or str(edit.replacement.get("content", "")).startswith(_DROPPED_TEXT)
 
 

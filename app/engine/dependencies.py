@@ -22,7 +22,7 @@ from app.sessions.session_log import SessionLog
 from app.undo.content_store import UndoConfig
 
 
-async def _stay(folder: Path) -> None:
+async def _keep_folder(folder: Path) -> None:
     """Does nothing, for a front end that works in one folder only."""
 
 
@@ -42,7 +42,7 @@ class Dependencies(msgspec.Struct, kw_only=True):
     hooks: Hooks = msgspec.field(default_factory=Hooks)
     standing: PermissionContext = msgspec.field(default_factory=PermissionContext)
     """Whether a user or a program can approve calls, and whether the project is trusted."""
-    enter: Callable[[Path], Awaitable[None]] = _stay
+    enter: Callable[[Path], Awaitable[None]] = _keep_folder
     """Changes the session's working folder."""
     secrets: SecretSources = msgspec.field(default_factory=SecretSources)
     """The sources of known secrets."""

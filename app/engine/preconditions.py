@@ -20,14 +20,14 @@ class Preconditions(msgspec.Struct, frozen=True):
         log = self.conversation.log
         if log.is_read_only:
             raise RequestRefused("This session is open read-only. Continue in a copy with /clone.")
-        self._require_room()
+        self._require_context_space()
         model = self.choice.model
         if model is None:
             raise RequestRefused(self.choice.missing_model_text)
         if not self.choice.is_available(model):
             raise MissingApiKey(model.provider)
 
-    def _require_room(self) -> None:
+    def _require_context_space(self) -> None:
         try:
             self.conversation.log.write_kept()
         except SessionWriteError as problem:

@@ -26,11 +26,11 @@ class SessionNotes(msgspec.Struct, frozen=True):
         await self.event_bus.publish(SessionInfoChanged(name=cleaned or None))
 
     async def note(self, custom_type: str, data: Any) -> Entry:
-        return await self._told(self.conversation.note(custom_type, data))
+        return await self._masked_entry(self.conversation.note(custom_type, data))
 
     async def edit_context(self, target_id: str, replacement: dict[str, Any] | None) -> Entry:
         edit = ContextEditEntry(parent_id=None, target_id=target_id, replacement=replacement)
-        return await self._told(self.conversation.record_state(edit))
+        return await self._masked_entry(self.conversation.record_state(edit))
 
     async def change_context(self, target_id: str, replacement: dict[str, Any]) -> None:
         """Edits the context for the user: waits for a running summary, and warns about the prompt cache."""
@@ -38,6 +38,6 @@ class SessionNotes(msgspec.Struct, frozen=True):
         await self.edit_context(target_id, replacement)
         self.cache.warn_if_dropped("context")
 
-    async def _told(self, entry: Entry) -> Entry:
+    async def _masked_entry(self, entry: Entry) -> Entry:
         await self.event_bus.publish(EntryAppended(entry=entry))
         return entry

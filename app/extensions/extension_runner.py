@@ -66,10 +66,10 @@ class Extensions:
                 continue
             known.add(source.name)
             await self._load_one(source)
-        self._tell_of_former_names()
+        self._warn_of_old_names()
         return tuple(self.hooked.problems[before:])
 
-    def _tell_of_former_names(self) -> None:
+    def _warn_of_old_names(self) -> None:
         """Shows one notice for all extensions with the former import."""
         former = [one.source.path for one in self.hooked.loaded if one.uses_former_name]
         if not former or self._has_told_of_former_names or self.hooked.bound is None:
@@ -93,12 +93,12 @@ class Extensions:
                 function, api, seconds=self.hooked.limits.load, block=self.hooked.limits.load
             )
         except asyncio.CancelledError:
-            self._drop(extension)
+            self._unload(extension)
             if is_cancelled():
                 raise
             self.hooked.report(source.path, "load", "it cancelled itself")
         except (Exception, SystemExit) as problem:  # noqa: BLE001  (foreign code: it is named and left out)
-            self._drop(extension)
+            self._unload(extension)
             self.hooked.report(source.path, "load", describe_exception(problem, source.path))
         else:
             self.hooked.loaded = (*self.hooked.loaded, extension)
@@ -117,22 +117,22 @@ class Extensions:
     async def reload(self, sources: Sequence[ExtensionSource]) -> tuple[ExtensionProblem, ...]:
         """Ends the old epoch, removing all its registrations, and loads the extensions again."""
         await self.hooked.emit("session_shutdown", SessionShutdown(reason="reload"))
-        self._drop_all()
+        self._unload_all()
         problems = await self.load(sources)
         await self.start("reload")
         return problems
 
     async def close(self, reason: Any = "quit") -> None:
         await self.hooked.emit("session_shutdown", SessionShutdown(reason=reason))
-        self._drop_all()
+        self._unload_all()
 
-    def _drop_all(self) -> None:
+    def _unload_all(self) -> None:
         for extension in reversed(self.hooked.loaded):
-            self._drop(extension)
+            self._unload(extension)
         self.hooked.loaded = ()
         self.hooked.clear_reported_problems()
 
-    def _drop(self, extension: Extension) -> None:
+    def _unload(self, extension: Extension) -> None:
         extension.close()
         self.hooked.forget(extension)
         if self.hooked.bound is not None:

@@ -133,29 +133,36 @@ class EventUi(SilentUi):
         self._answer_seconds = answer_seconds
 
     async def select(self, title: str, options: Sequence[str], *, timeout: float | None = None) -> str | None:
-        answer = await self._ask(None, timeout, method="select", title=title, options=tuple(options))
+        answer = await self._publish_and_wait(
+            None, timeout, method="select", title=title, options=tuple(options)
+        )
         return answer if isinstance(answer, str) else None
 
     async def confirm(self, title: str, message: str = "", *, timeout: float | None = None) -> bool:
-        return await self._ask(False, timeout, method="confirm", title=title, message=message) is True
+        return (
+            await self._publish_and_wait(False, timeout, method="confirm", title=title, message=message)
+            is True
+        )
 
     async def input(self, title: str, placeholder: str = "", *, timeout: float | None = None) -> str | None:
-        answer = await self._ask(None, timeout, method="input", title=title, placeholder=placeholder or None)
+        answer = await self._publish_and_wait(
+            None, timeout, method="input", title=title, placeholder=placeholder or None
+        )
         return answer if isinstance(answer, str) else None
 
     async def editor(self, title: str, prefill: str = "") -> str | None:
         seconds = max(self._answer_seconds, EDITOR_QUESTION_TIMEOUT)
-        answer = await self._ask(
+        answer = await self._publish_and_wait(
             None, None, method="editor", title=title, prefill=prefill or None, seconds=seconds
         )
         return answer if isinstance(answer, str) else None
 
     def notify(self, text: str, level: Level = "info") -> None:
-        self._tell(method="notify", message=text, extra={"notifyType": level})
+        self._publish_request(method="notify", message=text, extra={"notifyType": level})
 
     def set_status(self, key: str, text: str | None) -> None:
         more = {} if text is None else {"statusText": text}
-        self._tell(method="setStatus", extra={"statusKey": key, **more})
+        self._publish_request(method="setStatus", extra={"statusKey": key, **more})
 
     def set_widget(self, key: str, content: Any, *, placement: Placement = "above_editor") -> None:
         if callable(content):
@@ -167,18 +174,18 @@ class EventUi(SilentUi):
         elif content is not None:
             extra["widgetLines"] = [content] if isinstance(content, str) else [str(line) for line in content]
         extra["widgetPlacement"] = "aboveEditor" if placement == "above_editor" else "belowEditor"
-        self._tell(method="setWidget", extra=extra)
+        self._publish_request(method="setWidget", extra=extra)
 
     def show_view(self, target_id: str, view: View) -> None:
         """Publishes a renderer's view of a message or an entry."""
         extra = {"targetId": target_id, "lines": view_text(view).split("\n"), "view": view_data(view)}
-        self._tell(method="showView", extra=extra)
+        self._publish_request(method="showView", extra=extra)
 
     def set_title(self, title: str) -> None:
-        self._tell(method="setTitle", title=title)
+        self._publish_request(method="setTitle", title=title)
 
     def set_editor_text(self, text: str) -> None:
-        self._tell(method="set_editor_text", extra={"text": text})
+        self._publish_request(method="set_editor_text", extra={"text": text})
 
     def paste(self, text: str) -> None:
         self.set_editor_text(text)
@@ -186,10 +193,10 @@ class EventUi(SilentUi):
     def _unseen(self, what: str) -> None:
         self._degraded(what)  # a client may draw such a feature itself, so it is reported
 
-    def _tell(self, **fields: Any) -> None:
+    def _publish_request(self, **fields: Any) -> None:
         self._publish(QuestionAsked(id=str(uuid.uuid4()), **fields))
 
-    async def _ask(
+    async def _publish_and_wait(
         self, cancelled: Any, timeout: float | None, *, seconds: float | None = None, **fields: Any
     ) -> Any:
         """Publishes the question and waits for its answer. Returns the cancelled value after the timeout or,
@@ -223,19 +230,23 @@ class WatchedUi:
         return getattr(self._ui(), name)
 
     async def select(self, title: str, options: Sequence[str], *, timeout: float | None = None) -> str | None:
-        return await self._asked("select", title, lambda ui: ui.select(title, options, timeout=timeout))
+        return await self._ask_watched("select", title, lambda ui: ui.select(title, options, timeout=timeout))
 
     async def confirm(self, title: str, message: str = "", *, timeout: float | None = None) -> bool:
-        return await self._asked("confirm", title, lambda ui: ui.confirm(title, message, timeout=timeout))
+        return await self._ask_watched(
+            "confirm", title, lambda ui: ui.confirm(title, message, timeout=timeout)
+        )
 
     async def input(self, title: str, placeholder: str = "", *, timeout: float | None = None) -> str | None:
-        return await self._asked("input", title, lambda ui: ui.input(title, placeholder, timeout=timeout))
+        return await self._ask_watched(
+            "input", title, lambda ui: ui.input(title, placeholder, timeout=timeout)
+        )
 
     async def editor(self, title: str, prefill: str = "") -> str | None:
-        return await self._asked("editor", title, lambda ui: ui.editor(title, prefill))
+        return await self._ask_watched("editor", title, lambda ui: ui.editor(title, prefill))
 
     async def custom(self, make: Callable[..., Any], *, overlay: bool = False) -> Any:
-        return await self._asked("custom", "", lambda ui: ui.custom(make, overlay=overlay))
+        return await self._ask_watched("custom", "", lambda ui: ui.custom(make, overlay=overlay))
 
     def set_editor(self, make: Callable[..., Any] | None) -> None:
         """Replaces the editor until the extension ends."""
@@ -252,7 +263,7 @@ class WatchedUi:
         self._extension.on_close.append(stop)
         return stop
 
-    async def _asked(self, kind: Any, title: str, ask: Callable[[Ui], Awaitable[Any]]) -> Any:
+    async def _ask_watched(self, kind: Any, title: str, ask: Callable[[Ui], Awaitable[Any]]) -> Any:
         self._extension.require_open()
         ui = self._ui()
         with pause_time_limit():

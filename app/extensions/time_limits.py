@@ -86,9 +86,9 @@ class _Deadline:
         assert self._task is not None
         self._task.cancel()
         self.end()
-        self._timer = asyncio.get_running_loop().call_later(CLEANUP_SECONDS, self._give_up)
+        self._timer = asyncio.get_running_loop().call_later(CLEANUP_SECONDS, self._on_timeout)
 
-    def _give_up(self) -> None:
+    def _on_timeout(self) -> None:
         assert self._task is not None and self._guarded is not None
         self._guarded.abandon()
         self._task.cancel()

@@ -16,7 +16,7 @@ from tools.running.commands import finish_despite_cancellation, watch_files
 from tools.running.watching import FilesAfterCommand
 from tools.workspace import workspace_of
 
-_Said = TypeVar("_Said")
+_Result = TypeVar("_Result")
 
 
 async def watch_for_undo(entry: OfferedTool, context: ToolContext) -> FilesAfterCommand | None:
@@ -31,8 +31,8 @@ async def watch_for_undo(entry: OfferedTool, context: ToolContext) -> FilesAfter
 async def run_watched(
     life: ManagedServer,
     context: ToolContext,
-    asked: Awaitable[_Said],
-    result_of: Callable[[_Said], ToolResult],
+    asked: Awaitable[_Result],
+    result_of: Callable[[_Result], ToolResult],
 ) -> ToolResult:
     """Returns the result, with the files that the server changed meanwhile or since the last call, where its sandbox
     could not prevent it."""

@@ -27,7 +27,7 @@ _MAX_ERROR_CHARS = 300
 _DEFAULT_ALGORITHM = "RS256"
 
 
-class _WantedScope(httpx2.Auth):
+class _ConfiguredScope(httpx2.Auth):
     """The SDK's sign-in with the configured scope in place of the scope that the server names."""
 
     requires_response_body = True
@@ -65,7 +65,7 @@ async def sign_in_without_person(server: ServerConfig, clients: HttpClientFactor
     assert given is not None
     try:
         provider = _provider(server, given)
-        async with clients(_WantedScope(provider, given.scope)) as client:
+        async with clients(_ConfiguredScope(provider, given.scope)) as client:
             answer = await request_with_sign_in(client, provider, server.url or "")
     except (OAuthFlowError, httpx2.HTTPError, jwt.PyJWTError, NotImplementedError, ValueError) as problem:
         said = one_line(str(problem))[:_MAX_ERROR_CHARS] or type(problem).__name__

@@ -178,7 +178,7 @@ class _Entry:
         wrong_name = name_problem(self._name)
         if wrong_name:
             self._note((), wrong_name)
-        fields = {**self._way(), **self.common()}
+        fields = {**self._transport(), **self.common()}
         fields.setdefault("start_timeout", _usual_start(fields.get("command")))
         wrong = next((each.text for each in self.problems if not each.is_hint), "")
         server = ServerConfig(name=self._name, origin=origin, file=file, problem=wrong, **fields)
@@ -190,21 +190,21 @@ class _Entry:
         enabled = self._flag("enabled")
         if enabled is None and (disabled := self._flag("disabled")) is not None:
             enabled = not disabled
-        self._put(out, "enabled", enabled)
+        self._set_field(out, "enabled", enabled)
         if "exposure" in self._entry:
-            self._put(out, "exposure", self._exposure(self._entry["exposure"], "exposure"))
+            self._set_field(out, "exposure", self._exposure(self._entry["exposure"], "exposure"))
         tools: dict[str, Exposure] = {}
         for key in ("toolExposure", "tools"):
             tools |= self._tools(key)
         if tools:
             out["tools"] = tools
-        self._put(out, "description", self._text("description"))
-        self._put(out, "start_timeout", self._seconds("startTimeout"))
-        self._put(out, "timeout", self._seconds("timeout"))
-        self._put(out, "trust_hints", self._flag("trustHints"))
+        self._set_field(out, "description", self._text("description"))
+        self._set_field(out, "start_timeout", self._seconds("startTimeout"))
+        self._set_field(out, "timeout", self._seconds("timeout"))
+        self._set_field(out, "trust_hints", self._flag("trustHints"))
         return out
 
-    def _way(self) -> dict[str, Any]:
+    def _transport(self) -> dict[str, Any]:
         """Reads how the server is reached: command or address."""
         out: dict[str, Any] = {}
         command, args = self._command()
@@ -217,10 +217,10 @@ class _Entry:
             if fault:
                 self._note(("url",), fault)
             out |= {"url": url, "headers": self._texts("headers")}
-            self._put(out, "oauth", self._oauth())
+            self._set_field(out, "oauth", self._oauth())
         if command:
             out |= {"command": command, "args": args, "env": self._texts("env")}
-            self._put(out, "cwd", self._text("cwd"))
+            self._set_field(out, "cwd", self._text("cwd"))
         out["type"] = kind
         return out
 
@@ -366,7 +366,7 @@ class _Entry:
                     is_hint=True,
                 )
 
-    def _put(self, out: dict[str, Any], field: str, value: Any) -> None:
+    def _set_field(self, out: dict[str, Any], field: str, value: Any) -> None:
         if value is not None:
             out[field] = value
 

@@ -58,7 +58,7 @@ def validate_field(field: FormField, text: str) -> tuple[Any, str]:
             found = _choice(field, text)
             if found is None and field.takes_text:
                 found = text
-            return (found, "") if found is not None else (None, f"choose one of: {_told(field)}")
+            return (found, "") if found is not None else (None, f"choose one of: {_choices_text(field)}")
         case "several":
             return _several(field, text)
         case "text":
@@ -119,18 +119,18 @@ def _choices(said: Mapping[str, Any]) -> tuple[FormChoice, ...]:
         listed = said.get(key)
         if isinstance(listed, list):
             pairs = [_table(each) for each in listed[:_MAX_GLOB_ALTERNATIVES]]
-            return tuple(_one_choice(each["const"], each.get("title")) for each in pairs if "const" in each)
+            return tuple(_parse_choice(each["const"], each.get("title")) for each in pairs if "const" in each)
     listed, names = said.get("enum"), said.get("enumNames")
     if not isinstance(listed, list):
         return ()
     titles = names if isinstance(names, list) and len(names) == len(listed) else listed
     return tuple(
-        _one_choice(value, title)
+        _parse_choice(value, title)
         for value, title in zip(listed[:_MAX_GLOB_ALTERNATIVES], titles, strict=False)
     )
 
 
-def _one_choice(value: Any, title: Any) -> FormChoice:
+def _parse_choice(value: Any, title: Any) -> FormChoice:
     text = str(value)
     return FormChoice(value=text, title=_shown(title or text).replace("\n", " ")[:200])
 
@@ -172,7 +172,7 @@ def _several(field: FormField, text: str) -> tuple[Any, str]:
         found = [word if value is None else value for word, value in zip(words, found, strict=True)]
     for word, value in zip(words, found, strict=True):
         if value is None:
-            return None, f'"{word}" is not one of: {_told(field)}'
+            return None, f'"{word}" is not one of: {_choices_text(field)}'
     values = list(dict.fromkeys(found))
     if field.least is not None and len(values) < field.least:
         return None, f"choose at least {field.least:g}"
@@ -234,7 +234,7 @@ def expected_answer(field: FormField) -> str:
     return f"{told}: {known}{own}" if known else told
 
 
-def _told(field: FormField) -> str:
+def _choices_text(field: FormField) -> str:
     shown = [each.title for each in field.choices[:12]]
     return ", ".join(shown) + (" …" if len(field.choices) > 12 else "")
 

@@ -53,7 +53,7 @@ def servers_of_program(program: str, home: Path, cwd: Path, env: Mapping[str, st
             problems.append(str(problem))
             continue
         for name, entry in _entries(program, data, cwd):
-            found[name] = _taken(program, name, entry, file)
+            found[name] = _parse_server(program, name, entry, file)
     return ImportPreview(tuple(found.values()), files, tuple(problems))
 
 
@@ -126,7 +126,7 @@ def _entries(program: str, data: dict[str, Any], cwd: Path) -> Iterator[tuple[st
             yield from table.items()
 
 
-def _taken(program: str, name: str, entry: Any, file: Path) -> ImportableServer:
+def _parse_server(program: str, name: str, entry: Any, file: Path) -> ImportableServer:
     renamed = re.sub(r"[^A-Za-z0-9_-]+", "-", name).strip("-")[:64]
     notes = [f'is called "{renamed}" here'] if renamed != name else []
     if not isinstance(entry, dict) or name_problem(renamed):
@@ -156,22 +156,22 @@ class _Conversion:
             env |= {
                 str(name): f"${{{name}}}" for name in _list(entry.get("env_vars")) if isinstance(name, str)
             }
-            self._put(out, "env", {name: self._text(value) for name, value in env.items()})
-            self._put(out, "cwd", self._text(entry.get("cwd")))
+            self._set_field(out, "env", {name: self._text(value) for name, value in env.items()})
+            self._set_field(out, "cwd", self._text(entry.get("cwd")))
         url = entry.get("url") or entry.get("serverUrl") or entry.get("httpUrl")
         if url:
             out["url"] = self._text(url)
             if entry.get("type") == "sse":
                 out["type"] = "sse"
-            self._put(out, "headers", self._headers())
-            self._put(out, "oauth", self._oauth())
+            self._set_field(out, "headers", self._headers())
+            self._set_field(out, "oauth", self._oauth())
         if entry.get("enabled") is False or entry.get("disabled") is True:
             out["enabled"] = False
-        self._put(out, "tools", self._tools())
-        self._put(out, "exposure", entry.get("exposure"))
-        self._put(out, "description", entry.get("description"))
-        self._put(out, "startTimeout", entry.get("startup_timeout_sec") or entry.get("startTimeout"))
-        self._put(out, "timeout", entry.get("tool_timeout_sec") or entry.get("timeout"))
+        self._set_field(out, "tools", self._tools())
+        self._set_field(out, "exposure", entry.get("exposure"))
+        self._set_field(out, "description", entry.get("description"))
+        self._set_field(out, "startTimeout", entry.get("startup_timeout_sec") or entry.get("startTimeout"))
+        self._set_field(out, "timeout", entry.get("tool_timeout_sec") or entry.get("timeout"))
         for key in ("envFile", "sandboxEnabled", "trust"):
             if entry.get(key):
                 self._notes.append(f"`{key}` is not taken over")
@@ -225,7 +225,7 @@ class _Conversion:
         text = re.sub(r"\$\{workspaceFolder(?::[^}]*)?\}", ".", text)
         return re.sub(r"\$\{userHome\}", "${HOME}", text)
 
-    def _put(self, out: dict[str, Any], key: str, value: Any) -> None:
+    def _set_field(self, out: dict[str, Any], key: str, value: Any) -> None:
         if value not in (None, "", {}, []):
             out[key] = value
 

@@ -165,26 +165,28 @@ class ManagedServer:
             asyncio.get_running_loop().call_soon(self._changed)
         self.reason, self._needs_sign_in = "", False
         self._pauses.forget()
-        self._know(manifest)
+        self._store_manifest(manifest)
         return link
 
     async def _connected(self) -> "tuple[ServerConnection, Manifest]":
         from app.mcp.server_connection import load_sdk  # noqa: PLC0415  (sessions whose servers are only known do without)
 
-        await self._leave()
+        await self._disconnect()
         await load_sdk()
         config = await self._ground.resolved(self.config)
         try:
-            return await self._met(config, self.manifest)
+            return await self._connect_and_list(config, self.manifest)
         except SignInRequired:
             raise
         except ServerUnavailable:
             if self.manifest is None:
                 raise
         # The command may start another server by now, so it is asked for its identity.
-        return await self._met(config, None)
+        return await self._connect_and_list(config, None)
 
-    async def _met(self, config: ServerConfig, known: Manifest | None) -> "tuple[ServerConnection, Manifest]":
+    async def _connect_and_list(
+        self, config: ServerConfig, known: Manifest | None
+    ) -> "tuple[ServerConnection, Manifest]":
         from app.mcp.server_connection import ConnectionAttempt  # noqa: PLC0415  (as above)
 
         self._contact = ConnectionAttempt(config, self._ground, self.log)
@@ -223,7 +225,7 @@ class ManagedServer:
 
     # Offers
 
-    def _know(self, manifest: Manifest) -> None:
+    def _store_manifest(self, manifest: Manifest) -> None:
         if manifest != self.manifest:
             self.manifest = manifest
             self._ground.manifests.keep(self.key, manifest)
@@ -249,7 +251,7 @@ class ManagedServer:
             assert link is not None
             try:
                 async with asyncio.timeout(_LIST_TIMEOUT):
-                    self._know(await fetch_manifest(link, self.manifest.greeting))
+                    self._store_manifest(await fetch_manifest(link, self.manifest.greeting))
             except (TimeoutError, UserError) as problem:
                 self.log.note(f"[bayou] its lists changed and could not be read: {problem}")
                 return
@@ -275,24 +277,26 @@ class ManagedServer:
             self._changed()
             raise
         except ConnectionLost as problem:
-            raise ConnectionLost(await self._while_asked(str(problem))) from None
+            raise ConnectionLost(await self._waiting_text(str(problem))) from None
         except CallTimedOut as problem:
             raise CallTimedOut(f"{self.config.name} failed: {problem}; the call was cancelled.") from None
         except CallRefused as problem:
             raise CallRefused(f"{self.config.name}: {problem}", problem.code) from None
 
     async def read(self, uri: str) -> dict[str, Any]:
-        return await self._asked(lambda link: link.read(uri, silence=self.config.timeout))
+        return await self._request(lambda link: link.read(uri, silence=self.config.timeout))
 
     async def prompt(self, name: str, arguments: Mapping[str, str]) -> dict[str, Any]:
-        return await self._asked(lambda link: link.prompt(name, arguments, silence=self.config.timeout))
+        return await self._request(lambda link: link.prompt(name, arguments, silence=self.config.timeout))
 
     async def complete(
         self, ref: Mapping[str, str], argument: str, value: str, context: Mapping[str, str]
     ) -> dict[str, Any]:
-        return await self._asked(lambda link: link.complete(ref, argument, value, context, silence=10))
+        return await self._request(lambda link: link.complete(ref, argument, value, context, silence=10))
 
-    async def _asked(self, work: "Callable[[ServerConnection], Awaitable[dict[str, Any]]]") -> dict[str, Any]:
+    async def _request(
+        self, work: "Callable[[ServerConnection], Awaitable[dict[str, Any]]]"
+    ) -> dict[str, Any]:
         """Runs a request that only reads; after a lost connection it is repeated once over a new one."""
         name = self.config.name
         for is_last in (False, True):
@@ -301,14 +305,14 @@ class ManagedServer:
                 return await work(link)
             except ConnectionLost as problem:
                 if is_last:
-                    raise ConnectionLost(await self._while_asked(str(problem))) from None
+                    raise ConnectionLost(await self._waiting_text(str(problem))) from None
             except CallTimedOut as problem:
                 raise CallTimedOut(f"{name} failed: {problem}.") from None
             except CallRefused as problem:
                 raise CallRefused(f"{name}: {problem}", problem.code) from None
         raise AssertionError("unreachable")
 
-    async def _while_asked(self, said: str) -> str:
+    async def _waiting_text(self, said: str) -> str:
         why = await self._contact.why(said) if self._contact is not None else said
         self._failed(ConnectionLost(why))
         return (
@@ -321,10 +325,10 @@ class ManagedServer:
     async def restart(self) -> None:
         """Ends the connection and forgets failures, so that the next request starts afresh. A start that is going on
         ends first: the next request would wait for it and fail with it."""
-        await self._leave()
+        await self._disconnect()
         if self._starting is not None and not self._starting.done():
             await asyncio.wait({self._starting})
-            await self._leave()
+            await self._disconnect()
         self._pauses.forget()
         self.reason, self._needs_sign_in = "", False
         self._changed()
@@ -335,9 +339,9 @@ class ManagedServer:
             if task is not None and not task.done():
                 task.cancel()
                 await asyncio.wait({task}, timeout=SERVER_STOP_TIMEOUT)
-        await self._leave()
+        await self._disconnect()
 
-    async def _leave(self) -> None:
+    async def _disconnect(self) -> None:
         contact, self._contact = self._contact, None
         if contact is not None:
             await contact.leave()

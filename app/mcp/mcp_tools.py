@@ -31,7 +31,7 @@ from tools.workspace import workspace_of
 if TYPE_CHECKING:
     from app.mcp.result_conversion import AnswerConverter
 
-_Said = TypeVar("_Said")
+_Result = TypeVar("_Result")
 SEARCH, CALL, RESOURCE = "mcp_search", "mcp_call", "mcp_resource"
 _FULL, _NAMES, _PAGE = 5, 60, 200
 _FIRST_CONTACT_TIMEOUT = 15.0
@@ -185,7 +185,7 @@ class McpTools:
             await self._hub.met(_FIRST_CONTACT_TIMEOUT)
             entry = self._hub.entry(arguments.server, arguments.tool)
         if entry is None:
-            raise ToolError(self._no_such(arguments))
+            raise ToolError(self._unknown_tool_text(arguments))
         if context.caller is None:
             raise ToolError(f"{entry.full_name} cannot be called here.")
         self._outer[context.call_id] = context
@@ -198,7 +198,7 @@ class McpTools:
             else:
                 work.add_done_callback(lambda _: self._outer.pop(context.call_id, None))
 
-    def _no_such(self, arguments: McpCallArguments) -> str:
+    def _unknown_tool_text(self, arguments: McpCallArguments) -> str:
         life = self._hub.server(arguments.server)
         if life.manifest is None:
             return life.failure_text() if life.reason else f"{arguments.server} has not answered yet."
@@ -230,7 +230,7 @@ class McpTools:
             show=display_name(entry.server, tool.title or tool.shown_name),
             is_read_only=tool.says_read_only and life.config.trust_hints,
             effects=_effects_in(life, only_looks=tool.says_read_only),
-            claim=_claim(tool),
+            claim=_declared_effect(tool),
         )
 
     async def _called(
@@ -250,7 +250,10 @@ class McpTools:
         try:
             asked = entry.life.call(entry.tool.name, arguments, progressed)
             return await run_watched(
-                entry.life, context, _said(asked), _answers(entry.server, context).tool_result
+                entry.life,
+                context,
+                _with_error_text(asked),
+                _answer_converter(entry.server, context).tool_result,
             )
         finally:
             if watched is not None:
@@ -281,7 +284,7 @@ class McpTools:
                 raise ToolError(f"{name} cannot be called here.")
             return await context.caller.call(name, {"uri": arguments.uri})
         if life.manifest is None:
-            await _said(life.link())
+            await _with_error_text(life.link())
         return text_result(_resource_list(self._hub, arguments))
 
     def _reader(self, life: ManagedServer) -> Tool:
@@ -289,7 +292,10 @@ class McpTools:
 
         async def run(arguments: ResourceAddress, context: ToolContext) -> ToolResult:
             return await run_watched(
-                life, context, _said(life.read(arguments.uri)), _answers(server, context).resource_result
+                life,
+                context,
+                _with_error_text(life.read(arguments.uri)),
+                _answer_converter(server, context).resource_result,
             )
 
         return Tool(
@@ -324,7 +330,7 @@ def _reader_name(server: str) -> str:
     return f"{server_prefix(server)}resources.read"
 
 
-async def _said(asked: Awaitable[_Said]) -> _Said:
+async def _with_error_text(asked: Awaitable[_Result]) -> _Result:
     """Awaits a server's answer; errors become results with a text for the model."""
     try:
         return await asked
@@ -332,7 +338,7 @@ async def _said(asked: Awaitable[_Said]) -> _Said:
         raise ToolError(escape_controls(str(problem))) from None
 
 
-def _answers(server: str, context: ToolContext) -> "AnswerConverter":
+def _answer_converter(server: str, context: ToolContext) -> "AnswerConverter":
     from app.mcp.result_conversion import AnswerConverter  # noqa: PLC0415  (with the first answer)
 
     return AnswerConverter(server, workspace_of(context).artifacts, reads_images=context.model_reads_images)
@@ -382,14 +388,14 @@ def _candidate(entry: OfferedTool) -> "SearchCandidate":
     )
 
 
-def _claim(tool: DescribedTool) -> str:
+def _declared_effect(tool: DescribedTool) -> str:
     if tool.says_read_only:
         return "declared read-only"
     return "declared destructive" if tool.says_destructive else ""
 
 
 def _in_full(entry: OfferedTool) -> str:
-    claim = _claim(entry.tool)
+    claim = _declared_effect(entry.tool)
     head = f"{entry.server} {entry.tool.shown_name}" + (f" ({claim})" if claim else "")
     schema = msgspec.json.encode(entry.tool.declared_schema).decode()
     return f"{head}\n{entry.tool.description}\narguments: {schema}".replace("\n\n", "\n")

@@ -62,13 +62,13 @@ class StoredAuth(httpx2.Auth):
         known = await self._stored()
         is_alone = self._server.oauth is not None and self._server.oauth.signs_in_without_person
         if known is not None and known.is_expired:
-            known = await self._fresh(known)
+            known = await self._refreshed_tokens(known)
         _authorize(request, known)
         response = yield request
         if response.status_code == 401:
             if known is None and not is_alone:
                 raise self._needed("sign-in required")
-            newer = await self._fresh(known)
+            newer = await self._refreshed_tokens(known)
             _authorize(request, newer)
             response = yield request
             if response.status_code == 401 and is_alone:
@@ -79,7 +79,7 @@ class StoredAuth(httpx2.Auth):
         if response.status_code == 403 and "insufficient_scope" in challenge and is_alone:
             raise ServerUnavailable("the server requires more permissions: add them to `oauth.scope`")
         if response.status_code == 403 and "insufficient_scope" in challenge:
-            await self._want(challenge)
+            await self._store_requested_scope(challenge)
             raise self._needed("the server requires more permissions than the sign-in has")
 
     async def _stored(self) -> StoredTokens | None:
@@ -89,7 +89,7 @@ class StoredAuth(httpx2.Auth):
             raise ServerUnavailable(str(problem)) from None
         return found if found is None or _is_of(self._server, found) else None
 
-    async def _fresh(self, known: StoredTokens | None) -> StoredTokens:
+    async def _refreshed_tokens(self, known: StoredTokens | None) -> StoredTokens:
         """Refreshes the token, and finishes even when the caller is cancelled: a refresh token often works
         once, so the new token must be stored."""
         task = asyncio.ensure_future(self._newer(known))
@@ -140,7 +140,7 @@ class StoredAuth(httpx2.Auth):
         context.current_tokens = OAuthToken.model_validate({**known.tokens, **said})
         return to_stored_sign_in(context)
 
-    async def _want(self, challenge: str) -> None:
+    async def _store_requested_scope(self, challenge: str) -> None:
         """Stores the scope that the next sign-in should request."""
         scope, known = re.search(r'scope="([^"]*)"', challenge), await self._stored()
         if scope is not None and known is not None:
@@ -157,7 +157,7 @@ async def sign_in(
     """Signs in with the user, from the first page to the stored token; returns a sentence about the result.
     Raises `UserError`."""
     if server.oauth is not None and server.oauth.signs_in_without_person:
-        return await _let_in(server, sign_ins, clients)
+        return await _check_credentials(server, sign_ins, clients)
     port = server.oauth.callback_port if server.oauth is not None else 0
     url = server.url or ""
     before = await asyncio.to_thread(sign_ins.of, server.name, url)
@@ -186,7 +186,7 @@ async def sign_in(
     return f'Signed in to "{server.name}".'
 
 
-async def _let_in(server: ServerConfig, sign_ins: TokenStore, clients: HttpClientFactory) -> str:
+async def _check_credentials(server: ServerConfig, sign_ins: TokenStore, clients: HttpClientFactory) -> str:
     """Signs in a client with its own credentials, to check at once that the server accepts it."""
     from app.mcp.client_credentials import sign_in_without_person  # noqa: PLC0415  (few are)
 
@@ -204,7 +204,7 @@ async def request_with_sign_in(
     # Some servers accept the older greeting from anyone, and some know only the older one.
     answer = await client.send(_discovering(url))
     if provider.context.current_tokens is None:
-        answer = await client.send(_greeting(url))
+        answer = await client.send(_initialize_request(url))
     return answer
 
 
@@ -222,7 +222,7 @@ class _BrowserSignIn:
         self.provider = OAuthClientProvider(
             server.url or "",
             _metadata(server, redirect),
-            PendingTokens(_given_client(server, redirect)),
+            PendingTokens(_registered_client(server, redirect)),
             redirect_handler=self._open,
             callback_handler=self._answered,
         )
@@ -236,7 +236,7 @@ class _BrowserSignIn:
         elif self._wanted_scope:
             fields["scope"] = _joined(fields.get("scope", ""), self._wanted_scope)
         if given is not None and given.client_secret:
-            self._choose_way_of_secret()
+            self._choose_secret_method()
         page = urlunsplit(parts._replace(query=urlencode(fields)))
         refused = await forbidden_address_reason(page, self._server.url or "")
         if refused or parts.scheme not in ("http", "https"):
@@ -248,7 +248,7 @@ class _BrowserSignIn:
             "paste its address here.",
         )
 
-    def _choose_way_of_secret(self) -> None:
+    def _choose_secret_method(self) -> None:
         """Chooses how a registered client sends its secret, from the methods that the authorization server
         supports."""
         client, said = self.provider.context.client_info, self.provider.context.oauth_metadata
@@ -365,7 +365,7 @@ def _metadata(server: ServerConfig, redirect: str) -> OAuthClientMetadata:
     )
 
 
-def _given_client(server: ServerConfig, redirect: str) -> OAuthClientInformationFull | None:
+def _registered_client(server: ServerConfig, redirect: str) -> OAuthClientInformationFull | None:
     """Returns the client that the user has registered; None when one must be registered automatically."""
     given = server.oauth
     if given is None or not given.client_id:
@@ -388,15 +388,17 @@ def _discovering(url: str) -> httpx2.Request:
         CLIENT_CAPABILITIES_META_KEY: {},
     }
     headers = {"MCP-Protocol-Version": version, "Mcp-Method": "server/discover"}
-    return _asked(url, "server/discover", {"_meta": meta}, headers)
+    return _json_request(url, "server/discover", {"_meta": meta}, headers)
 
 
-def _greeting(url: str) -> httpx2.Request:
+def _initialize_request(url: str) -> httpx2.Request:
     params = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": _CLIENT_INFO}
-    return _asked(url, "initialize", params, {})
+    return _json_request(url, "initialize", params, {})
 
 
-def _asked(url: str, method: str, params: dict[str, object], headers: dict[str, str]) -> httpx2.Request:
+def _json_request(
+    url: str, method: str, params: dict[str, object], headers: dict[str, str]
+) -> httpx2.Request:
     """Makes a request that a server refuses without a sign-in."""
     message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
     accepted = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
@@ -419,14 +421,14 @@ async def is_private_address(url: str) -> bool:
     if host == "localhost" or host.endswith(".localhost"):
         return True
     try:
-        return _is_own(host)
+        return _is_local_address(host)
     except ValueError:
         pass
     try:
         found = await asyncio.get_running_loop().getaddrinfo(host, None, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
         return False
-    return any(_is_own(str(address[4][0])) for address in found)
+    return any(_is_local_address(str(address[4][0])) for address in found)
 
 
 async def forbidden_address_reason(url: str, server_url: str) -> str:
@@ -442,7 +444,7 @@ async def forbidden_address_reason(url: str, server_url: str) -> str:
     return ""
 
 
-def _is_own(address: str) -> bool:
+def _is_local_address(address: str) -> bool:
     found = ip_address(address.partition("%")[0])
     if isinstance(found, IPv6Address) and found.ipv4_mapped is not None:
         found = found.ipv4_mapped

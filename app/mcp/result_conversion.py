@@ -45,11 +45,11 @@ class AnswerConverter:
     def tool_result(self, answer: Mapping[str, Any]) -> ToolResult:
         """Converts a result of `tools/call`. An error of the server becomes an error result with the server's
         text."""
-        taken = self._taken(answer.get("content") or ())
+        taken = self._convert_content(answer.get("content") or ())
         structured = answer.get("structuredContent")
         texts = taken.texts
         if structured is not None and not texts and not taken.images:
-            texts = (_told(msgspec.json.format(msgspec.json.encode(structured), indent=2).decode()),)
+            texts = (_safe_text(msgspec.json.format(msgspec.json.encode(structured), indent=2).decode()),)
         text = "\n\n".join(texts)
         is_error = answer.get("isError") is True
         if is_error:
@@ -66,13 +66,13 @@ class AnswerConverter:
             content=tuple(parts),
             details=details,
             is_error=is_error,
-            structured_content=with_texts(structured, _undeceiving),
+            structured_content=with_texts(structured, _show_deceptive_chars),
         )
 
     def resource_result(self, answer: Mapping[str, Any]) -> ToolResult:
         """Converts a result of `resources/read`."""
         contents = [{"type": "resource", "resource": one} for one in answer.get("contents") or ()]
-        taken = self._taken(contents)
+        taken = self._convert_content(contents)
         text = "\n\n".join(taken.texts)
         parts = [*self._text_part(text), *taken.images]
         return ToolResult(
@@ -85,14 +85,14 @@ class AnswerConverter:
         cut = truncate_head(text)
         if not cut.truncated:
             return [TextPart(text=text)]
-        path = self._kept(text.encode("utf-8", "replace"))
+        path = self._save_data(text.encode("utf-8", "replace"))
         note = (
             f"[{cut.output_lines:,} of {cut.total_lines:,} lines, {format_size(cut.output_bytes)} of "
             f"{format_size(cut.total_bytes)}. All of it: {path}]"
         )
         return [TextPart(text=f"{cut.content}\n\n{note}")]
 
-    def _taken(self, content: Sequence[Any]) -> AnswerParts:
+    def _convert_content(self, content: Sequence[Any]) -> AnswerParts:
         texts: list[str] = []
         images: list[ImagePart] = []
         for_person: list[str] = []
@@ -146,9 +146,9 @@ class AnswerConverter:
         raw = _decoded(data)
         if raw is None:
             return f"[{what} ({mime}) that is no valid base64]"
-        return f"[{what}, {mime or 'of no named type'}, {format_size(len(raw))}: {self._kept(raw)}]"
+        return f"[{what}, {mime or 'of no named type'}, {format_size(len(raw))}: {self._save_data(raw)}]"
 
-    def _kept(self, data: bytes) -> str:
+    def _save_data(self, data: bytes) -> str:
         try:
             artifact, descriptor = self._artifacts.create(f"mcp-{self._server}")
             with os.fdopen(descriptor, "wb") as file:
@@ -169,21 +169,21 @@ def _decoded(data: Any) -> bytes | None:
 
 
 def _text(text: Any) -> str:
-    return _told(text[:_MAX_CHARS].replace("\r\n", "\n")) if isinstance(text, str) else ""
+    return _safe_text(text[:_MAX_CHARS].replace("\r\n", "\n")) if isinstance(text, str) else ""
 
 
 def _mime(block: Mapping[str, Any]) -> str:
-    return _undeceiving(one_line(str(block.get("mimeType") or "")[:100]))
+    return _show_deceptive_chars(one_line(str(block.get("mimeType") or "")[:100]))
 
 
 def _uri(block: Mapping[str, Any]) -> str:
-    return _undeceiving(one_line(str(block.get("uri") or "")[:2_000]))
+    return _show_deceptive_chars(one_line(str(block.get("uri") or "")[:2_000]))
 
 
-def _told(text: str) -> str:
+def _safe_text(text: str) -> str:
     """Shows deceptive characters by their number."""
-    return _undeceiving(escape_controls(text))
+    return _show_deceptive_chars(escape_controls(text))
 
 
-def _undeceiving(text: str) -> str:
+def _show_deceptive_chars(text: str) -> str:
     return _DECEPTIVE_CHARS.sub(lambda found: f"<U+{ord(found[0]):04X}>", text)

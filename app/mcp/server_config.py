@@ -120,7 +120,7 @@ class _Merging:
     def merge_file(self, place: ServerConfigFile, symlink_escape: str) -> None:
         written = read_servers(place.path, symlink_escape=symlink_escape)
         if written.fault:
-            self._tell(written, written.fault, line=written.fault_line)
+            self._add_problem(written, written.fault, line=written.fault_line)
         keys: dict[str, str] = {}
         for name, entry in written.entries.items():
             key = server_key(name)
@@ -129,7 +129,7 @@ class _Merging:
                     f'is the same as "{escape_controls(keys[key])[:80]}" above: names that differ only in - '
                     "and _ are equal"
                 )
-                self._tell(written, f"{text}. The later one is used.", name, written.line_of(name))
+                self._add_problem(written, f"{text}. The later one is used.", name, written.line_of(name))
             keys[key] = name
             if place.origin == "user" and is_override(entry):
                 self._wishes.append((name, entry, written))
@@ -146,9 +146,9 @@ class _Merging:
             file = written.path if written is not None else None
             server, problems = decode_entry(name, entry, origin=origin, file=file)
             if is_override(entry) and not server.problem:
-                server = self._without_way(server, written)
+                server = self._without_transport(server, written)
             self._servers[server.key] = server
-        self._tell_all(name, problems, written)
+        self._add_problems(name, problems, written)
 
     def done(self, *, is_whole: bool = True) -> ConfiguredServers:
         """Applies the overrides. With `is_whole` False, some servers are withheld, and an override without a
@@ -160,20 +160,22 @@ class _Merging:
         servers = sorted(self._servers.values(), key=lambda each: each.key)
         return ConfiguredServers(servers=tuple(servers), problems=tuple(self._problems))
 
-    def _without_way(self, server: ServerConfig, written: UncheckedServers | None) -> ServerConfig:
+    def _without_transport(self, server: ServerConfig, written: UncheckedServers | None) -> ServerConfig:
         text = "has neither `command` nor `url`, and no earlier file defines a server of that name"
         line = written.line_of(server.name) if written is not None else 0
-        self._tell(written, f"{text}.", server.name, line)
+        self._add_problem(written, f"{text}.", server.name, line)
         return msgspec.structs.replace(server, problem=text)
 
-    def _tell_all(
+    def _add_problems(
         self, name: str, problems: tuple[EntryProblem, ...], written: UncheckedServers | None
     ) -> None:
         for each in problems:
             line = written.line_of(name, *each.keys) if written is not None else 0
-            self._tell(written, f"{each.text}.", name, line)
+            self._add_problem(written, f"{each.text}.", name, line)
 
-    def _tell(self, written: UncheckedServers | None, text: str, server: str = "", line: int = 0) -> None:
+    def _add_problem(
+        self, written: UncheckedServers | None, text: str, server: str = "", line: int = 0
+    ) -> None:
         file = written.path if written is not None else None
         self._problems.append(ServerProblem(file=file, line=line, server=server, text=text))
 
@@ -232,22 +234,22 @@ class ServerValues:
             changes["env"] = await self._all(server.env, "the variable")
             changes["cwd"] = self._filled(server.cwd) if server.cwd is not None else None
         if server.url is not None:
-            changes["url"] = await self._one(server.url, "the address")
+            changes["url"] = await self._expand_value(server.url, "the address")
             changes["headers"] = await self._all(server.headers, "the header")
         if server.oauth is not None:
             changes["oauth"] = msgspec.structs.replace(
                 server.oauth,
-                client_secret=await self._one(server.oauth.client_secret, "the client secret"),
-                private_key=await self._one(server.oauth.private_key, "the private key"),
+                client_secret=await self._expand_value(server.oauth.client_secret, "the client secret"),
+                private_key=await self._expand_value(server.oauth.private_key, "the private key"),
             )
         found = msgspec.structs.replace(server, **changes)
         self._check(found)
         return found
 
     async def _all(self, values: Mapping[str, str], what: str) -> dict[str, str]:
-        return {name: await self._one(value, f"{what} {name}") for name, value in values.items()}
+        return {name: await self._expand_value(value, f"{what} {name}") for name, value in values.items()}
 
-    async def _one(self, value: str, what: str) -> str:
+    async def _expand_value(self, value: str, what: str) -> str:
         if value.startswith("!"):
             return await self._commands.resolve(value, what=what[:1].upper() + what[1:])
         return self._filled(value)
@@ -312,7 +314,7 @@ def set_server_option(paths: Paths, server: ServerConfig, key: str, value: Any) 
     """Sets `enabled` or `exposure` of a server, and returns the file that holds the value now."""
     if server.origin not in ("user", "project"):
         raise UserError(
-            f'Server "{server.name}" comes from {_whence(server)}, which decides whether it is '
+            f'Server "{server.name}" comes from {_origin_text(server)}, which decides whether it is '
             "used; nothing was changed."
         )
     own = user_servers_file(paths)
@@ -324,7 +326,7 @@ def set_server_option(paths: Paths, server: ServerConfig, key: str, value: Any) 
     return own
 
 
-def _whence(server: ServerConfig) -> str:
+def _origin_text(server: ServerConfig) -> str:
     whence = {"flag": "--mcp-config", "extension": "an extension", "client": "the editor"}
     return whence.get(server.origin, str(server.file))
 

@@ -143,7 +143,7 @@ class ServerConnection:
     async def _live(self) -> None:
         try:
             async with self._made() as client:
-                greeting = _greeting(client)
+                greeting = _read_introduction(client)
                 self._client = client
                 self._introduction.set_result(greeting)
                 await self._until_end(client, greeting)
@@ -183,7 +183,7 @@ class ServerConnection:
             elicitation_callback=self._elicit,  # pyright: ignore[reportArgumentType]  (late types)
             list_roots_callback=self._roots,  # pyright: ignore[reportArgumentType]  (as above)
             logging_callback=self._logged,  # pyright: ignore[reportArgumentType]  (as above)
-            message_handler=self._said,  # pyright: ignore[reportArgumentType]  (as above)
+            message_handler=self._handle_message,  # pyright: ignore[reportArgumentType]  (as above)
             log_level="warning",
             cache=None,
         )
@@ -231,7 +231,7 @@ class ServerConnection:
                 "warning", f"its change notifications do not arrive: {to_server_error(problem)}"
             )
 
-    async def _said(self, message: Any) -> None:
+    async def _handle_message(self, message: Any) -> None:
         names: dict[str, ListedKind] = {
             "notifications/tools/list_changed": "tools",
             "notifications/prompts/list_changed": "prompts",
@@ -324,7 +324,7 @@ class ServerConnection:
             raise ConnectionLost("the connection is closed")
         return self._client
 
-    async def _why_closed(self, known: str) -> ServerUnavailable:
+    async def _close_reason(self, known: str) -> ServerUnavailable:
         """Returns the reason why the connection ended, which may arrive a moment later; `known` is the reason
         when the answer's own stream ended."""
         if known:
@@ -344,7 +344,7 @@ class ServerConnection:
         except MCPError as problem:
             if problem.code == _CONNECTION_CLOSED:
                 self._stop.set()
-                raise await self._why_closed(_of_its_stream(problem.message)) from None
+                raise await self._close_reason(_of_its_stream(problem.message)) from None
             if (problem.code, problem.message) == _SESSION_ENDED:
                 self._stop.set()
                 raise SessionEnded("the server ended the session") from None
@@ -398,7 +398,7 @@ def _json(value: Any) -> dict[str, Any]:
     return value.model_dump(mode="json", by_alias=True, exclude_none=True)
 
 
-def _greeting(client: "Client") -> ServerIntroduction:
+def _read_introduction(client: "Client") -> ServerIntroduction:
     discover, about = client.session.discover_result, client.server_info
     return ServerIntroduction(
         era=client.protocol_version,

@@ -162,8 +162,8 @@ def manifest_of(greeting: ServerIntroduction, listed: Mapping[str, list[Any]]) -
         greeting=msgspec.structs.replace(
             greeting, instructions=sanitize_text(greeting.instructions, _MAX_INSTRUCTION_CHARS)
         ),
-        tools=tuple(_once([_tool(raw) for raw in listed.get("tools", ())])),
-        prompts=tuple(_once([_prompt(raw) for raw in listed.get("prompts", ())])),
+        tools=tuple(_without_duplicates([_tool(raw) for raw in listed.get("tools", ())])),
+        prompts=tuple(_without_duplicates([_prompt(raw) for raw in listed.get("prompts", ())])),
         resources=tuple(_resource(raw, "uri") for raw in listed.get("resources", ())),
         templates=tuple(_resource(raw, "uriTemplate") for raw in listed.get("templates", ())),
     )
@@ -182,7 +182,7 @@ def without_unseen(text: str) -> str:
     return _INVISIBLE_CHARS.sub("", text)
 
 
-def _once(found: list[Any]) -> list[Any]:
+def _without_duplicates(found: list[Any]) -> list[Any]:
     return list({one.name: one for one in reversed(found) if one.name}.values())[::-1]
 
 
@@ -227,27 +227,31 @@ def valid_schema(raw: Any) -> dict[str, Any]:
     """Returns an object schema whose keywords all have valid shapes; invalid keywords are left out."""
     if not isinstance(raw, dict) or len(msgspec.json.encode(raw)) > _SCHEMA_BYTES:
         raw = {}
-    found = _sound(raw, 0)
+    found = _valid_schema(raw, 0)
     return {**found, "type": "object", "properties": found.get("properties", {})}
 
 
-def _sound(node: Mapping[str, Any], depth: int) -> dict[str, Any]:
+def _valid_schema(node: Mapping[str, Any], depth: int) -> dict[str, Any]:
     out: dict[str, Any] = {}
     for key, value in node.items():
         if key in ("properties", "$defs", "definitions", "patternProperties"):
             fits = isinstance(value, dict) and depth < _SCHEMA_DEPTH
             value = (
-                {k: _sound(v, depth + 1) for k, v in value.items() if isinstance(v, dict)} if fits else None
+                {k: _valid_schema(v, depth + 1) for k, v in value.items() if isinstance(v, dict)}
+                if fits
+                else None
             )
         elif key in ("anyOf", "oneOf", "allOf"):
             fits = isinstance(value, list) and depth < _SCHEMA_DEPTH
-            value = [_sound(one, depth + 1) for one in value if isinstance(one, dict)] if fits else None
+            value = (
+                [_valid_schema(one, depth + 1) for one in value if isinstance(one, dict)] if fits else None
+            )
         elif key == "items":
             fits = isinstance(value, dict) and depth < _SCHEMA_DEPTH
-            value = _sound(value, depth + 1) if fits else None
+            value = _valid_schema(value, depth + 1) if fits else None
         elif key == "additionalProperties":
             fits = isinstance(value, dict | bool)
-            value = _sound(value, depth + 1) if isinstance(value, dict) else value
+            value = _valid_schema(value, depth + 1) if isinstance(value, dict) else value
         else:
             fits, value = _plain(key, value)
         if fits:

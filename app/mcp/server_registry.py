@@ -179,12 +179,14 @@ class ServerRegistry:
     def decide(self, kept: ExposureDecision | None = None) -> ExposureDecision:
         """Decides the exposure of all servers and keeps it for present and later tools. `kept` is an earlier
         decision of this session."""
-        if kept is not None and (kept.auto == "search" or still_fits_limit(self._offers(), self._wishes())):
+        if kept is not None and (
+            kept.auto == "search" or still_fits_limit(self._described_servers(), self._wishes())
+        ):
             names = {life.config.name for life in self.usable} & set(kept.servers)
         else:
             kept, names = None, {life.config.name for life in self.usable}
         auto = self._auto = kept.auto if kept is not None else self._now()
-        self._reaches = {name: self._meant(self._lives[name], auto) for name in names}
+        self._reaches = {name: self._configured_reach(self._lives[name], auto) for name in names}
         self._entries = None
         return kept or ExposureDecision(auto=auto, servers=tuple(sorted(names)))
 
@@ -198,12 +200,12 @@ class ServerRegistry:
         self._changed()
 
     def _now(self) -> AutoReach:
-        return auto_exposure(self._offers(), self._wishes())
+        return auto_exposure(self._described_servers(), self._wishes())
 
-    def _offers(self) -> list[tuple[ServerConfig, Manifest | None]]:
+    def _described_servers(self) -> list[tuple[ServerConfig, Manifest | None]]:
         return [(life.config, life.manifest) for life in self.usable]
 
-    def _meant(self, life: ManagedServer, auto: ToolReach) -> ToolReach:
+    def _configured_reach(self, life: ManagedServer, auto: ToolReach) -> ToolReach:
         wished = configured_exposure(life.config, self._wishes())
         return auto if wished == "auto" else wished
 
@@ -212,7 +214,7 @@ class ServerRegistry:
         configured otherwise."""
         auto: ToolReach = self._auto or self._now()
         late: ToolReach = "search" if self._auto is not None and auto == "direct" else auto
-        return self._reaches.get(life.config.name) or self._meant(life, late)
+        return self._reaches.get(life.config.name) or self._configured_reach(life, late)
 
     def entries(self) -> Mapping[str, OfferedTool]:
         """Returns all tools by full name, including hidden ones."""
@@ -254,9 +256,9 @@ class ServerRegistry:
         for life in self.usable:
             name = life.config.name
             if life.state == "new" and name not in self._contacts:
-                self._contacts[name] = asyncio.ensure_future(self._meet(life))
+                self._contacts[name] = asyncio.ensure_future(self._wait_for_contact(life))
 
-    async def _meet(self, life: ManagedServer) -> None:
+    async def _wait_for_contact(self, life: ManagedServer) -> None:
         async with self._turns:
             try:
                 await life.link()

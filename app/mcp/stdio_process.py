@@ -99,14 +99,14 @@ class ServerProcess:
 
     async def end(self) -> None:
         """Closes the input, then lets the keeper end the process with all its child processes."""
-        self._hang_up()
+        self._close_stdin()
         await asyncio.wait({self._watching}, timeout=EXIT_GRACE_SECONDS)
         await self._process.end()
         await asyncio.wait({self._watching}, timeout=EXIT_GRACE_SECONDS)
         self._lines.close()
         self._errors.close()
 
-    def _hang_up(self) -> None:
+    def _close_stdin(self) -> None:
         if self._stdin is not None and not self._stdin.transport.is_closing():
             self._stdin.transport.abort()
 

@@ -44,7 +44,9 @@ async def run_json(
     writer.put(encode(log.header))
     leave = session.subscribe(lines.tell, pace=writer.room)  # a slow reader slows the session
     try:
-        code = await writer.while_read(_converse(session, prepare, next_step, ending or EndRequest(), schema))
+        code = await writer.while_read(
+            _run_prompts(session, prepare, next_step, ending or EndRequest(), schema)
+        )
     except asyncio.CancelledError:
         # The session is being closed by other code; its last events are still printed.
         stalled = asyncio.ensure_future(writer.give_up_when_stalled(SIGNALLED_READER_TIMEOUT))
@@ -61,7 +63,7 @@ async def run_json(
     return print_failure(writer.failure) if writer.failure else 1
 
 
-async def _converse(
+async def _run_prompts(
     session: Session,
     prepare: PrepareSession,
     next_step: RemedyFor,

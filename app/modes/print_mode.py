@@ -47,7 +47,7 @@ async def run_print(
     schema: AnswerSchema | None = None,
 ) -> int:
     own, ending = claim_stdout(), ending or EndRequest()
-    session.subscribe(_tell_stderr)
+    session.subscribe(_print_notice)
     given = await prepare()
     if not given.prompts:
         return print_failure(NO_PROMPT_ERROR, USAGE)
@@ -71,7 +71,7 @@ async def run_print(
             answered = session.last_answer
     except RequestRefused as problem:
         return print_refusal(problem)
-    said = _with_plan(_last_said(session, before), session.plan.unanswered)
+    said = _with_plan(_last_answer(session, before), session.plan.unanswered)
     if schema is not None and end is None and said is not None:
         said = strip_code_fence(said)
     failure = None
@@ -82,7 +82,7 @@ async def run_print(
     return print_failure(end.problem, end.code) if end is not None else flush_session(session)
 
 
-def _last_said(session: Session, before: int) -> str | None:
+def _last_answer(session: Session, before: int) -> str | None:
     """Returns the last answer to these prompts, or the message that an extension's command shows."""
     for entry in reversed(session.log.entries[before:]):
         if isinstance(entry, MessageEntry) and isinstance(entry.message, AssistantMessage):
@@ -131,7 +131,7 @@ def _tell_check(message: CustomMessage) -> None:
         print_problem(short_text(from_wire(message.details, Goal)))
 
 
-def _tell_stderr(event: Event) -> None:
+def _print_notice(event: Event) -> None:
     if isinstance(event, Notice):
         print_problem(event.text)
     elif isinstance(event, MessageEnd) and isinstance(event.message, CustomMessage):

@@ -133,7 +133,7 @@ class LineWriter:
             before = self._written
             await asyncio.sleep(patience)
             if self._waiting and self._written == before:
-                self._give_up()
+                self._drop_reader()
 
     def _push(self) -> None:
         self._is_scheduled = False
@@ -145,7 +145,7 @@ class LineWriter:
         except OSError as problem:
             if not isinstance(problem, BrokenPipeError):
                 self.failure = f"Standard output cannot be written: {problem.strerror}."
-            self._give_up()
+            self._drop_reader()
             return
         if self._size <= _MAX_QUEUED_BYTES:
             self._room.set()
@@ -176,7 +176,7 @@ class LineWriter:
         poll.register(self._descriptor, select.POLLOUT)
         return bool(poll.poll(0))
 
-    def _give_up(self) -> None:
+    def _drop_reader(self) -> None:
         if self._is_scheduled:
             try:
                 self._loop.remove_writer(self._descriptor)

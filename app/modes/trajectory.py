@@ -64,27 +64,27 @@ def _step(message: Message, results: dict[str, ToolResultMessage]) -> dict[str, 
         case AssistantMessage():
             return _agent_step(message, results)
         case SystemMessage():
-            return _said("system", message, _text(message.content))
+            return _text_step("system", message, _text(message.content))
         case UserMessage() | CustomMessage():
-            return _said("user", message, _text(message.content))
+            return _text_step("user", message, _text(message.content))
         case BashExecutionMessage():
-            return _said("user", message, f"$ {message.command}\n{message.output}")
+            return _text_step("user", message, f"$ {message.command}\n{message.output}")
         case BranchSummaryMessage() | CompactionSummaryMessage():
-            return _said("user", message, message.summary)
+            return _text_step("user", message, message.summary)
         case ToolResultMessage() | UnknownMessage():
             return None
         case _:
             assert_never(message)
 
 
-def _said(source: str, message: Message, text: str) -> dict[str, Any]:
+def _text_step(source: str, message: Message, text: str) -> dict[str, Any]:
     return {"timestamp": _time(message), "source": source, "message": text}
 
 
 def _agent_step(message: AssistantMessage, results: dict[str, ToolResultMessage]) -> dict[str, Any]:
     usage = message.usage
     step = {
-        **_said("agent", message, message.text or message.error_message or ""),
+        **_text_step("agent", message, message.text or message.error_message or ""),
         "model_name": _model_of(message),
         "llm_call_count": 1,
         "metrics": {

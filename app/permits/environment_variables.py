@@ -11,12 +11,12 @@ HARMLESS_VARIABLES: Final = word_set(
     "LS_COLORS GREP_COLORS TIME_STYLE BLOCK_SIZE CI"
 )
 """Variables for language, time zone, colour and width."""
-_OWN: Final = re.compile(r"(?!.*_proxy$|npm_config_|dyld_|ld_)[a-z_][a-z0-9_]*")
+_LOWERCASE_NAME: Final = re.compile(r"(?!.*_proxy$|npm_config_|dyld_|ld_)[a-z_][a-z0-9_]*")
 """Lower-case names, which scripts use for themselves; no program is configured by them."""
 
 
 def is_harmless(name: str) -> bool:
-    return name in HARMLESS_VARIABLES or name.startswith("LC_") or _OWN.fullmatch(name) is not None
+    return name in HARMLESS_VARIABLES or name.startswith("LC_") or _LOWERCASE_NAME.fullmatch(name) is not None
 
 
 def judge_variable(name: str) -> list[Finding]:

@@ -198,7 +198,7 @@ def _matches_hosts(rule: PermitRule, part: CallPart) -> bool:
     hosts = reached_hosts(part)
     if not hosts:
         return False
-    fits = [_fits_host(rule.pattern, host) for host in hosts]
+    fits = [_matches_host(rule.pattern, host) for host in hosts]
     return all(fits) if rule.deed == "allow" else any(fits)
 
 
@@ -217,7 +217,7 @@ def _group_of(part: CallPart) -> str | None:
     return group_of_tool(program.rpartition("/")[2])
 
 
-def _fits_host(pattern: str, host: str) -> bool:
+def _matches_host(pattern: str, host: str) -> bool:
     name, _, port = host.rpartition(":")
     if pattern in HOST_GROUPS:
         return port.isdigit() and group_contains(pattern, name, int(port))
@@ -236,7 +236,7 @@ def is_host_named(rule: PermitRule, host: str, port: int) -> bool:
         and rule.pattern not in HOST_GROUPS
         and not set("*?[") & set(rule.pattern.removesuffix(":*"))
     )
-    return is_plain and _fits_host(rule.pattern, f"{host}:{port}")
+    return is_plain and _matches_host(rule.pattern, f"{host}:{port}")
 
 
 def matches_path(pattern: str, path: str, place: CommandPlace) -> bool:

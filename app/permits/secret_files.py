@@ -70,7 +70,7 @@ def _is_env(name: str) -> bool:
 
 
 def _secrecy_of_pattern(path: str, home: str) -> Likelihood:
-    if path.startswith((home + "/", "/")) and _reaches_folder(path, home):
+    if path.startswith((home + "/", "/")) and _may_match_below(path, home):
         return "likely"
     if path.startswith("/proc/") and path.endswith(("environ", "mem")):
         return "likely"
@@ -102,7 +102,7 @@ def _is_open(name: str, plain: str) -> bool:
     return name[-1] in (ANY_NAME, UNKNOWN, ANY_DEPTH, ANY_CHARACTER) or not plain
 
 
-def _reaches_folder(path: str, home: str) -> bool:
+def _may_match_below(path: str, home: str) -> bool:
     """Whether its folders are secret ones, or a specific pattern can match one."""
     parts = path.split("/")
     base = home.split("/")

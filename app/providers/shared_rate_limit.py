@@ -16,7 +16,7 @@ FOLDER_VARIABLE = "BAYOU_RATE_LIMIT_DIR"
 _MAX_SECONDS = 600.0
 """A longer wait is a quota, which each process reports by itself."""
 _LOOK_SECONDS = 1.0
-_SPREAD = 0.1
+_JITTER = 0.1
 """Share of the wait over which the processes spread when it ends, at most one second."""
 
 
@@ -40,7 +40,7 @@ class SharedRateLimit:
             await asyncio.sleep(step)
             waited += step
         if waited:
-            await asyncio.sleep(random.random() * min(1.0, waited * _SPREAD))
+            await asyncio.sleep(random.random() * min(1.0, waited * _JITTER))
 
     def note(self, provider: str, status: int, headers: Mapping[str, str]) -> None:
         """Takes in a response: a 429 that says when to come again is told to the others."""

@@ -179,7 +179,7 @@ async def converse(
                 seen += 1
                 if on_event is not None:
                     await on_event(event, data)
-                _take(reader, event, data)
+                _read_event(reader, event, data)
                 if reader.is_over:
                     break
             if reader.is_over or stream.is_over:
@@ -190,7 +190,7 @@ async def converse(
                 seen += 1
                 if on_event is not None:
                     await on_event(event, data)
-                _take_last(reader, event, data)
+                _read_last_event(reader, event, data)
         if not seen:
             raise _no_event_stream(bytes(head))
         reader.finish()
@@ -209,7 +209,7 @@ def _is_not_event_stream(head: bytes) -> bool:
     return True
 
 
-def _take(reader: Reader, event: str, data: bytes) -> None:
+def _read_event(reader: Reader, event: str, data: bytes) -> None:
     try:
         reader.take(event, data)
     except (AttributeError, TypeError, LookupError) as problem:
@@ -222,11 +222,11 @@ def _beginning(data: bytes) -> str:
     return plain_sentence(data[:200].decode("utf-8", "replace"))
 
 
-def _take_last(reader: Reader, event: str, data: bytes) -> None:
+def _read_last_event(reader: Reader, event: str, data: bytes) -> None:
     """Handles the last event without a line break: complete, if the server omits it, or truncated."""
     try:
         if not reader.is_over:
-            _take(reader, event, data)
+            _read_event(reader, event, data)
     except ProviderError as problem:
         if problem.kind != "malformed":
             raise
@@ -250,20 +250,20 @@ def decode_event(data: bytes) -> Any:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         pass
     try:
-        return _without_lone_surrogates(decode_json(data.decode("utf-8", "replace")))
+        return _replace_lone_surrogates(decode_json(data.decode("utf-8", "replace")))
     except (msgspec.DecodeError, RecursionError) as problem:
         raise ProviderError(
             f"The server sent an event that is not JSON ({problem}): {_beginning(data)}", kind="malformed"
         ) from None
 
 
-def _without_lone_surrogates(data: Any) -> Any:
+def _replace_lone_surrogates(data: Any) -> Any:
     """Replaces lone surrogates, which servers leave when they cut a text inside a character."""
     if isinstance(data, str):
         return data.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if isinstance(data, dict):
-        return {name: _without_lone_surrogates(value) for name, value in data.items()}
-    return [_without_lone_surrogates(value) for value in data] if isinstance(data, list) else data
+        return {name: _replace_lone_surrogates(value) for name, value in data.items()}
+    return [_replace_lone_surrogates(value) for value in data] if isinstance(data, list) else data
 
 
 _decoder = msgspec.json.Decoder()

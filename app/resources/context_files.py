@@ -46,7 +46,7 @@ def find_context_files(paths: Paths, *, is_trusted: bool = False) -> ContextFile
         if real in seen:
             continue
         seen.add(real)
-        if not folder.is_relative_to(top) and _is_strangers(path):
+        if not folder.is_relative_to(top) and _has_other_owner(path):
             problems.append(f"{path} belongs to another user of this machine and is not read")
             continue
         if folder != paths.agent_dir and (problem := symlink_escape(path, _base(folder, top))):
@@ -96,7 +96,7 @@ def project_context_files(paths: Paths) -> tuple[Path, ...]:
     return tuple(file for file in found if file is not None and not paths.symlink_escape(file))[::-1]
 
 
-def _is_strangers(path: Path) -> bool:
+def _has_other_owner(path: Path) -> bool:
     """Says whether another user owns a file. Other users can write to folders above a project, such as
     `/tmp`."""
     try:

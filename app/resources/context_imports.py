@@ -102,7 +102,7 @@ class _ImportReader:
                 self.problems.append(f"{file}: @{name} was not read: {reason}")
                 continue
             self.seen.add(real)
-            self._take(path, depth)
+            self._import_file(path, depth)
 
     def _refusal(self, real: Path, depth: int) -> str:
         if not self._may_import(real):
@@ -113,7 +113,7 @@ class _ImportReader:
             return f"more than {MAX_IMPORTED_FILES} files are imported"
         return ""
 
-    def _take(self, path: Path, depth: int) -> None:
+    def _import_file(self, path: Path, depth: int) -> None:
         normal = Path(os.path.normpath(path))
         try:
             text = (read_text(path) or "").strip()

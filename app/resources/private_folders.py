@@ -13,8 +13,8 @@ _PRIVATE_MODE = 0o700
 def make_folders_private(paths: Paths) -> None:
     """Tightens the agent folder, the sessions folder and the folders in the agent folder; folders that cannot
     be created or changed are skipped."""
-    _keep(paths.agent_dir, is_made=True)
-    _keep(paths.sessions_dir, is_made=not paths.sessions_dir.is_relative_to(paths.agent_dir))
+    _make_private(paths.agent_dir, is_made=True)
+    _make_private(paths.sessions_dir, is_made=not paths.sessions_dir.is_relative_to(paths.agent_dir))
     try:
         with os.scandir(paths.agent_dir) as entries:
             inside = [
@@ -25,10 +25,10 @@ def make_folders_private(paths: Paths) -> None:
     except OSError:
         return
     for folder in inside:
-        _keep(Path(folder), is_made=False)
+        _make_private(Path(folder), is_made=False)
 
 
-def _keep(folder: Path, *, is_made: bool) -> None:
+def _make_private(folder: Path, *, is_made: bool) -> None:
     try:
         if is_made:
             folder.parent.mkdir(parents=True, exist_ok=True)

@@ -222,8 +222,8 @@ def _settings(source: Path, target: Path) -> list[ImportItem]:
         why = f"{target} is not plain JSON; copy the settings by hand"
         return [ImportItem(kind="setting", name=source.name, source=source, refused=why)]
     items: list[ImportItem] = []
-    here = _flat(mine)
-    for name, value in sorted(_flat(theirs).items()):
+    here = _flatten(mine)
+    for name, value in sorted(_flatten(theirs).items()):
         if name == "compaction.enabled":
             name, value = "compaction.mode", "auto" if value else "off"
         elif name not in SAME_SETTINGS:
@@ -243,13 +243,13 @@ def _json(path: Path) -> dict[str, Any] | None:
     return data if isinstance(data, dict) else None
 
 
-def _flat(data: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+def _flatten(data: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     """Flattens `{"a": {"b": 1}}` to `{"a.b": 1}`; an object that is itself a known setting stays whole."""
     found: dict[str, Any] = {}
     for key, value in data.items():
         name = prefix + key
         if isinstance(value, dict) and name not in SAME_SETTINGS:
-            found.update(_flat(value, f"{name}."))
+            found.update(_flatten(value, f"{name}."))
         else:
             found[name] = value
     return found

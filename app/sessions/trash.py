@@ -48,7 +48,7 @@ def delete_session(path: Path, root: Path) -> TrashedSession:
                 shutil.move(sidecar(path, kind), folder / sidecar(path, kind).name)
         shutil.move(path, folder / path.name)
     except OSError as problem:
-        _put_back(folder, path)
+        _restore_files(folder, path)
         raise SessionWriteError(
             path, f"cannot be deleted: {error_text(problem)}", "Nothing was changed."
         ) from None
@@ -66,7 +66,7 @@ def _refuse_if_written(path: Path) -> None:
         ) from None
 
 
-def _put_back(folder: Path, path: Path) -> None:
+def _restore_files(folder: Path, path: Path) -> None:
     """Moves all files of a trash folder back beside `path`."""
     if not is_dir(folder):
         return
@@ -85,7 +85,7 @@ def undo_delete(trashed: TrashedSession) -> Path:
         raise SessionError(path, "another file has its name now", f"The deleted one is in {folder}.")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        _put_back(folder, path)
+        _restore_files(folder, path)
     except OSError as problem:
         raise SessionWriteError(
             path, f"cannot be restored: {error_text(problem)}", f"It is in {folder}."

@@ -207,7 +207,7 @@ class BayouApp(App[int]):
         self.terminal.title.show("working" if self.session.is_running else "")
 
     @on(events.Resize)
-    def _grown_back(self, event: events.Resize) -> None:
+    def _repaint_after_shrink(self, event: events.Resize) -> None:
         """Repaints after a resize event that reports the old size: the terminal was smaller for a
         moment and lost rows."""
         if self.is_mounted and event.size == self.screen.outer_size:
@@ -216,7 +216,7 @@ class BayouApp(App[int]):
     # Requests from any screen
 
     @on(ScreenRequest)
-    def _asked_in_a_screen(self, request: ScreenRequest[Any]) -> None:
+    def _on_screen_request(self, request: ScreenRequest[Any]) -> None:
         self.page.screens.requested(request)
 
     @on(Transcript.BranchRequested)
@@ -227,7 +227,7 @@ class BayouApp(App[int]):
     @on(Transcript.RetryRequested)
     @on(Transcript.SymbolChosen)
     @on(Transcript.SymbolsRequested)
-    def _asked_at_a_block(self, message: Message) -> None:
+    def _on_block_request(self, message: Message) -> None:
         match message:
             case Transcript.CopyRequested():
                 self.terminal.clipboard.copy(message.text, message.what)
@@ -239,7 +239,7 @@ class BayouApp(App[int]):
     @on(PromptEditor.ClipboardRequested)
     @on(PromptEditor.ExternalEditorRequested)
     @on(PromptEditor.HistoryRequested)
-    def _asked_in_an_editor(self, message: Message) -> None:
+    def _on_editor_request(self, message: Message) -> None:
         say, editor = self.presenter.note, self.editor
         match message:
             case PromptEditor.ClipboardRequested():
@@ -273,22 +273,22 @@ class BayouApp(App[int]):
         is_input = isinstance(event, events.Key | events.Paste | events.MouseDown)
         is_stop = is_input and not event.is_forwarded and self.approval_bar.note_input(event)
         if is_stop:
-            self._stop_in_doubt()
+            self._stop_if_busy()
         if isinstance(event, events.Key) and not event.is_forwarded:
             self.page.garbage.note_key()
             if not self.terminal.programs.has_keyboard and (
-                await self.prompt.user_keys.take(event) or (not is_stop and self._answers(event))
+                await self.prompt.user_keys.take(event) or (not is_stop and self._answers_question(event))
             ):
                 return
         await super().on_event(event)
 
-    def _answers(self, event: events.Key) -> bool:
+    def _answers_question(self, event: events.Key) -> bool:
         """Whether a key that is meant for the editor answers the question above it."""
         if self.approval_bar.asked is None or self.focused is not self.editor:
             return False
         is_blank = self.editor.model.is_blank
         if is_blank and isinstance(event, AmbiguousAltKey) and not self._is_page_key(event.key):
-            self._stop_in_doubt()  # it was an Escape and a key right behind it
+            self._stop_if_busy()  # it was an Escape and a key right behind it
             return True
         return self.approval_bar.take(event, is_blank=is_blank)
 
@@ -297,7 +297,7 @@ class BayouApp(App[int]):
         return active is not None and active.node is not self.editor
 
     @on(ApprovalBar.StopRequested)
-    def _stop_in_doubt(self) -> None:
+    def _stop_if_busy(self) -> None:
         if self.session.state.is_busy:
             self.register.page(SCREEN).leaving.escape()
 

@@ -103,15 +103,15 @@ class CurrentTheme:
         file, theme, rules, problem = _load(self._assembled.themes, choose(name))
         if theme is None or file is None:
             return problem
-        if not self._counts(file):
+        if not self._may_use(file):
             return f"The theme '{name}' is new or has changed; trust it first with /trust."
         if self._app.no_color:
             return None if name == PLAIN_THEME else f"NO_COLOR is set: unset it to see the theme '{name}'."
         if theme.name == self._app.theme and file.stamp() == self._stamp:
             return None
-        return self._put_in_force(file, theme, rules)
+        return self._activate(file, theme, rules)
 
-    def _put_in_force(self, file: ThemeFile, theme: Theme, rules: str) -> str | None:
+    def _activate(self, file: ThemeFile, theme: Theme, rules: str) -> str | None:
         app = self._app
         app.register_theme(theme)
         if problem := self._add_rules(rules, file):
@@ -139,16 +139,16 @@ class CurrentTheme:
         stamp = self._file.stamp()
         if stamp is not None and stamp != self._stamp:
             self._stamp = stamp
-            if not self._counts(self._file):
+            if not self._may_use(self._file):
                 return
             theme, rules, problem = _read(self._file)
             if theme is not None:
-                problem = self._put_in_force(self._file, theme, rules)
+                problem = self._activate(self._file, theme, rules)
             if problem:
                 self._app.notify(problem, severity="warning", markup=False)
         self.watch()
 
-    def _counts(self, file: ThemeFile) -> bool:
+    def _may_use(self, file: ThemeFile) -> bool:
         """Returns whether a theme may be used: one from the project could hide approval questions, so
         it needs the project's trust."""
         here = self._assembled

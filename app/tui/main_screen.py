@@ -70,14 +70,14 @@ class MainScreen(Screen[None]):
         self._spawn = spawn
 
     @on(events.ScreenResume)
-    def _keep_styles(self, event: events.ScreenResume) -> None:
+    def _skip_first_style_update(self, event: events.ScreenResume) -> None:
         """Skips the style update of the first resize, because everything has just been styled."""
         if not self.outer_size:
             event.refresh_styles = False
 
     @on(events.Mount)
     @on(events.Resize)
-    def _give_air(self) -> None:
+    def _fit_page(self) -> None:
         """Fits the page before the first paint: margins if there are enough rows, the side panel if
         there are enough columns."""
         self._side_lists.fit(self.app.size.width)
@@ -126,7 +126,7 @@ class MainScreen(Screen[None]):
         self._approvals.answered(message)
 
     @on(ApprovalBar.DetailsRequested)
-    def _approval_whole(self) -> None:
+    def _show_approval_details(self) -> None:
         self._spawn(self._approvals.whole())
 
     @on(ApprovalBar.EditRequested)

@@ -113,9 +113,9 @@ class FeatureRegister:
         self._listeners: dict[Topic, list[Callable[[Any], object]]] = {}
         for feature in FEATURES:
             for one in feature.subscriptions:
-                self.listen(one.topics, partial(self._do, feature, one.do))
+                self.listen(one.topics, partial(self._run, feature, one.do))
 
-    def _do(self, feature: Feature[P], do: Callable[[P, Any], object], event: object) -> object:
+    def _run(self, feature: Feature[P], do: Callable[[P, Any], object], event: object) -> object:
         return do(self.page(feature), event)
 
     def page(self, feature: Feature[P]) -> P:

@@ -123,14 +123,14 @@ class TimedShutdown:
         """Starts the shutdown; further calls have no effect."""
         if self._code is None:
             self._code = code
-            self._cancel_deadline = force_exit_deadline(code, self._give_up)
+            self._cancel_deadline = force_exit_deadline(code, self._force_exit)
 
     async def close(self, session: Session) -> None:
         await close_session(session, self._problems.append)
 
     def expect_threads(self) -> None:
         """Limits the wait for threads, the last step: an export can take seconds."""
-        timer = threading.Timer(THREADS_SECONDS, self._leave_threads)
+        timer = threading.Timer(THREADS_SECONDS, self._end_without_threads)
         timer.daemon = True
         timer.start()
 
@@ -140,7 +140,7 @@ class TimedShutdown:
         self._goodbye.acquire()  # never released: the other side ends the process
         self._speak()
 
-    def _leave_threads(self) -> None:
+    def _end_without_threads(self) -> None:
         if self._goodbye.acquire(blocking=False):
             self._speak()
             os._exit(self._code or 0)
@@ -156,7 +156,7 @@ class TimedShutdown:
             pass  # the terminal is gone
         force_exit_deadline(self._code or 0)
 
-    def _give_up(self) -> None:
+    def _force_exit(self) -> None:
         """Does the remaining steps of a shutdown that hangs, and ends the process."""
         if not self._goodbye.acquire(blocking=False):
             return

@@ -111,7 +111,7 @@ class StartOptions(msgspec.Struct, frozen=True, kw_only=True):
         app.presenter.show_earlier()
         app.tasks.spawn(asyncio.to_thread(app.look.keep_rules))
         app.tasks.spawn(_look_at_system(app.session.permissions, app.status.refresh))
-        _keep_frame(app)
+        _save_launch_frame(app)
         if _needs_an_answer(app) and not await app.register.page(RESUME).begin(
             app.assembled.locked, app.assembled.left
         ):
@@ -179,7 +179,7 @@ async def _look_at_system(permissions: PermissionGate, tell: Callable[[], None])
     tell()
 
 
-def _keep_frame(app: "BayouApp") -> None:
+def _save_launch_frame(app: "BayouApp") -> None:
     """Saves or removes the launch frame for the next start in such a terminal."""
     env, cwd, size = app.env, str(app.session.cwd), (app.size.width, app.size.height)
     if not app.assembled.effective_settings.settings.terminal.launch_frame:

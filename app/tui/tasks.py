@@ -50,7 +50,7 @@ class Tasks:
         """Runs a task in the background. An error in it ends the application. After `close` no task
         starts."""
         if self._is_closed:
-            _drop(work)
+            _close_coroutine(work)
             return
         task = asyncio.ensure_future(work)
         self._running.add(task)
@@ -90,7 +90,7 @@ class Tasks:
             self._fault(problem)
 
 
-def _drop(work: Awaitable[Any]) -> None:
+def _close_coroutine(work: Awaitable[Any]) -> None:
     """Closes work that will not run, because Python would warn otherwise."""
     if isinstance(work, Coroutine):
         work.close()

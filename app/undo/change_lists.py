@@ -141,19 +141,19 @@ class DifferenceBuilder:
 
     def of_session(self) -> Differences:
         """Returns the changes from the root to the leaf; changes that were taken back are left out."""
-        return self._told("Changed by this session", self._path(), is_now=True)
+        return self._build("Changed by this session", self._path(), is_now=True)
 
     def of_prompt(self, prompt_id: str | None = None) -> Differences:
         """Returns the changes of a prompt, by default of the last one that changed files."""
         turns = changing_prompts(self._path())
-        at = _place_among(turns, prompt_id)
+        at = _turn_index(turns, prompt_id)
         if at is None:
             if prompt_id is not None:
                 raise NoSuchPrompt(f"The prompt {prompt_id} changed no files on this branch.")
             return Differences(title="Changed by the last prompt", files=(), patch=lambda path: FilePatch())
         turn = turns[at]
         title = f"Changed by “{turn.title}”" if turn.title else "Changed before the first prompt"
-        told = self._told(title, self._with_hunks_taken(turn.entries), is_now=False)
+        told = self._build(title, self._with_hunks_taken(turn.entries), is_now=False)
         return msgspec.structs.replace(
             told,
             note=f"prompt {at + 1} of {len(turns)}",
@@ -171,7 +171,7 @@ class DifferenceBuilder:
         is_prompt = isinstance(entry, MessageEntry) and isinstance(entry.message, UserMessage)
         title = title_at(path[: at + 1])
         words = f"Changed since “{title}”" if title else "Changed since the beginning"
-        return self._told(words, path[at if is_prompt else at + 1 :], is_now=True)
+        return self._build(words, path[at if is_prompt else at + 1 :], is_now=True)
 
     def _entry(self, entry_id: str) -> Entry | None:
         return self._log.entry(entry_id) if entry_id in self._log else None
@@ -187,7 +187,7 @@ class DifferenceBuilder:
         restores = [entry for entry in path[at + 1 :] if restored_of(entry) is not None]
         return [*entries, *(one for one in restores if _hunks_in(one, self._entry))]
 
-    def _told(self, title: str, entries: Sequence[Entry], *, is_now: bool) -> Differences:
+    def _build(self, title: str, entries: Sequence[Entry], *, is_now: bool) -> Differences:
         """Lists the changes of these entries. `is_now`: they end at the leaf, so a file on disk that
         differs was changed since."""
         contents = self._recorder.contents
@@ -250,7 +250,7 @@ class DifferenceBuilder:
         return place, "" if is_same(now, story.left) else "you changed it since"
 
 
-def _place_among(turns: Sequence[ChangingPrompt], prompt_id: str | None) -> int | None:
+def _turn_index(turns: Sequence[ChangingPrompt], prompt_id: str | None) -> int | None:
     if prompt_id is None:
         return len(turns) - 1 if turns else None
     return next((at for at, turn in enumerate(turns) if turn.prompt_id == prompt_id), None)
@@ -322,13 +322,13 @@ def _extend_changes(stories: dict[str, _FileChanges], change: Change, label: str
 
 
 def _sides(story: _FileChanges, contents: HeldContents, *, is_now: bool) -> FileSides:
-    after = _patch_side(story.after, contents)
+    after = _side_of(story.after, contents)
     return FileSides(
         name=story.name,
-        before=_patch_side(story.before, contents),
+        before=_side_of(story.before, contents),
         after=after,
         taken=frozenset(story.taken),
-        left=after if is_same(story.left, story.after) else _patch_side(story.left, contents),
+        left=after if is_same(story.left, story.after) else _side_of(story.left, contents),
         is_latest=is_now,
         folders=tuple(dict.fromkeys(folder for change in story.changes for folder in change.folders)),
         is_shared=all(change.is_shared for change in story.changes),
@@ -342,12 +342,10 @@ def _line_totals(story: _FileChanges) -> tuple[int, int]:
 def _patch(story: _FileChanges, contents: HeldContents, *, is_now: bool) -> FilePatch:
     """Returns the patch; with `is_now` without the hunks that were taken back."""
     after = story.left if is_now else story.after
-    return patch_of(
-        display_path(story.name), _patch_side(story.before, contents), _patch_side(after, contents)
-    )
+    return patch_of(display_path(story.name), _side_of(story.before, contents), _side_of(after, contents))
 
 
-def _patch_side(image: FileImage | None, contents: HeldContents) -> PatchSide | None:
+def _side_of(image: FileImage | None, contents: HeldContents) -> PatchSide | None:
     if image is None:
         return None
     if image.kind == "folder":

@@ -254,7 +254,7 @@ def collect_garbage(
     """Removes contents that no session needs. Blocks for as long as it takes to look at every blob."""
     now = time.time() if now is None else now
     _mark_collected(store.folder)
-    _drop_left_behind(store.folder / INDEX_COPIES_FOLDER, now - _DAY)
+    _delete_leftovers(store.folder / INDEX_COPIES_FOLDER, now - _DAY)
     lists = _reference_lists(store.folder)
     lists = _without_old(lists, now - days * _DAY)
     blobs = [(entry, found) for entry in store.blobs() if (found := _stat(entry)) is not None]
@@ -326,7 +326,7 @@ def _unlink_if_old(path: str, now: float) -> bool:
     return True
 
 
-def _drop_left_behind(folder: Path, oldest: float) -> None:
+def _delete_leftovers(folder: Path, oldest: float) -> None:
     """Deletes old copies of git's index that killed processes left behind. The age is the ctime: a copy
     has the mtime of the index."""
     try:

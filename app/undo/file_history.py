@@ -327,11 +327,11 @@ def count_changes(entries: Iterable[Entry]) -> ChangeCounts:
         added=sum(change.added for change in here) + sum(data.added for data in elsewhere),
         removed=sum(change.removed for change in here) + sum(data.removed for data in elsewhere),
         is_least=bool(elsewhere) and len(known) > 1,
-        unheld=tuple(dict.fromkeys(path for data in found for path in _unheld(data))),
+        unheld=tuple(dict.fromkeys(path for data in found for path in _unrestorable_files(data))),
     )
 
 
-def _unheld(data: FilesData) -> Iterable[str]:
+def _unrestorable_files(data: FilesData) -> Iterable[str]:
     """Yields single files that cannot be restored, but not whole folders: each command's card names those."""
     return (one.path for one in data.uncovered if one.path != ".")
 

@@ -127,7 +127,7 @@ async def compare_scans(old: Scan, new: Scan, scanner: FolderScanner) -> ScanDif
     uncovered: list[UnheldFile] = list(new.uncovered)
     for name in sorted(touched):
         before, after = old.seen.get(name), new.seen.get(name) or back_to_clean[name]
-        why = _why(name, before, after, hidden)
+        why = _unstored_reason(name, before, after, hidden)
         original = was_clean.get(name)
         if isinstance(original, str):
             why = original
@@ -184,7 +184,9 @@ def _is_untouched(before: ScannedName | None, after: ScannedName | None) -> bool
     )
 
 
-def _why(name: str, before: ScannedName | None, after: ScannedName, hidden: dict[str, str]) -> str:
+def _unstored_reason(
+    name: str, before: ScannedName | None, after: ScannedName, hidden: dict[str, str]
+) -> str:
     """Returns why the change of a name is unknown; empty when it is known."""
     if before is not None and before.why:
         return before.why
@@ -330,10 +332,12 @@ class ContentHolder:
             files, total = files + 1, total + stat.st_size
             why = _limit_text(stat.st_size, files, total, limits)
             seen = ScannedName(signature=signature, why=why, is_clean_before=is_clean)
-            found[name] = seen if why else self._kept(name, place, limits, is_clean, is_young)
+            found[name] = seen if why else self._scanned_name(name, place, limits, is_clean, is_young)
         return found
 
-    def _kept(self, name: str, place: str, limits: ScanLimits, is_clean: bool, is_young: bool) -> ScannedName:
+    def _scanned_name(
+        self, name: str, place: str, limits: ScanLimits, is_clean: bool, is_young: bool
+    ) -> ScannedName:
         try:
             looked = read_disk_state(place, limits.file_bytes)
         except UnsupportedFile as problem:

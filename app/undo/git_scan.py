@@ -95,7 +95,7 @@ class GitScanner:
         self.head = self._head()
 
     async def scan(self) -> Scan:
-        listed = list(self._listed(await self._ask(*_STATUS_COMMAND)))
+        listed = list(self._listed(await self._run_git(*_STATUS_COMMAND)))
         listed += await self._below_links([name for name, _ in listed])
         return await asyncio.to_thread(self._scanned, listed)
 
@@ -106,7 +106,7 @@ class GitScanner:
         if not links:
             return []
         paths = [self._in_git(name) for name in links]
-        told = await self._ask("--literal-pathspecs", "ls-files", "-z", "--stage", "--", *paths)
+        told = await self._run_git("--literal-pathspecs", "ls-files", "-z", "--stage", "--", *paths)
         known = frozenset(listed)
         found: list[tuple[str, bool]] = []
         for record in told.split(b"\0"):
@@ -136,7 +136,7 @@ class GitScanner:
         )
         if _GITLINK not in data:
             return []
-        told = await self._ask("ls-files", "-z", "--stage")
+        told = await self._run_git("ls-files", "-z", "--stage")
         paths = [record.partition(b"\t")[2] for record in told.split(b"\0") if record.startswith(b"160000 ")]
         return [f"{self.name(path)}/" for path in paths]
 
@@ -188,22 +188,24 @@ class GitScanner:
         if data is None:
             return "git does not have its old content"
         if tracked.mode == "120000":
-            return await asyncio.to_thread(self._keep, data, "link", 0)
+            return await asyncio.to_thread(self._store_content, data, "link", 0)
         if filter_name == "lfs" and size != len(data):
             data = _from_lfs(data, self.repository.common / "lfs" / "objects", self._max_bytes)
         if data is None or filter_name not in ("", "lfs"):
             return f"it is filtered by {filter_name}, which is not run"
         if not filter_name and size is not None and size != len(data):
             try:
-                data = await self._ask("cat-file", "--filters", f"--path={self._in_git(name)}", tracked.oid)
+                data = await self._run_git(
+                    "cat-file", "--filters", f"--path={self._in_git(name)}", tracked.oid
+                )
             except GitScanFailed:
                 return "git did not report its old content"
         if size is not None and size != len(data):
             return "git does not have its old content"
         mode = 0o755 if tracked.mode == "100755" else 0o644
-        return await asyncio.to_thread(self._keep, data, "file", mode)
+        return await asyncio.to_thread(self._store_content, data, "file", mode)
 
-    def _keep(self, data: bytes, kind: str, mode: int) -> FileImage | str:
+    def _store_content(self, data: bytes, kind: str, mode: int) -> FileImage | str:
         if len(data) > self._max_bytes:
             return f"larger than {self._max_bytes >> 20} MB"
         try:
@@ -214,7 +216,7 @@ class GitScanner:
 
     async def unheld(self, names: list[str], *, ignored: bool) -> dict[str, str]:
         paths = [self._in_git(name) or "." for name in names]
-        told = await self._ask("--literal-pathspecs", "ls-files", "-z", "--", *paths) if paths else b""
+        told = await self._run_git("--literal-pathspecs", "ls-files", "-z", "--", *paths) if paths else b""
         clean = [self.name(path) for path in dict.fromkeys(told.split(b"\0")) if path]
         found = {name: f"more than {_MAX_ORIGINALS:,} files" for name in clean[_MAX_ORIGINALS:]}
         clean = clean[:_MAX_ORIGINALS]
@@ -257,7 +259,7 @@ class GitScanner:
     # Output of git
 
     async def _contents(self, oids: list[str]) -> dict[str, bytes]:
-        told = await self._ask("cat-file", "--batch", given="".join(f"{oid}\n" for oid in oids).encode())
+        told = await self._run_git("cat-file", "--batch", given="".join(f"{oid}\n" for oid in oids).encode())
         found: dict[str, bytes] = {}
         at = 0
         while at < len(told):
@@ -276,7 +278,9 @@ class GitScanner:
         back = {os.fsencode(self._in_git(name)): name for name in names}
         found: dict[str, str] = {}
         for how in ((), ("--cached",)):
-            told = (await self._ask("check-attr", "-z", *how, "--stdin", "filter", given=given)).split(b"\0")
+            told = (await self._run_git("check-attr", "-z", *how, "--stdin", "filter", given=given)).split(
+                b"\0"
+            )
             for path, _, value in zip(told[::3], told[1::3], told[2::3], strict=False):
                 if value not in (b"unspecified", b"unset", b"set", b"") and path in back:
                     found[back[path]] = value.decode("utf-8", "replace")
@@ -288,13 +292,13 @@ class GitScanner:
         back = {os.fsencode(self._in_git(name)): name for name in names}
         for first in range(0, len(names), 400):
             paths = [self._in_git(name) for name in names[first : first + 400]]
-            told = await self._ask("--literal-pathspecs", "ls-files", "-z", "--debug", "--", *paths)
+            told = await self._run_git("--literal-pathspecs", "ls-files", "-z", "--debug", "--", *paths)
             for path, size in _parse_debug_output(told):
                 if path in back and size:
                     found[back[path]] = size
         return found
 
-    async def _ask(self, *words: str, given: bytes = b"") -> bytes:
+    async def _run_git(self, *words: str, given: bytes = b"") -> bytes:
         command = git_command(Path(self._top), *words, repository=self._configuration, home=self._home)
         if command is None:
             raise GitScanFailed("git is not installed")

@@ -136,7 +136,7 @@ def make_plan(
     freed = frozenset(
         folder for history in path.files if history.wanted is None for folder in history.folders
     )
-    gone = _links_that_go(path.files, root, contents, real)
+    gone = _removed_links(path.files, root, contents, real)
     steps = [
         _step(
             history,
@@ -154,7 +154,7 @@ def make_plan(
     steps = _with_full_folders(steps)
     steps = _with_renames(steps)
     unheld = {one.path: one.why for one in path.unheld}
-    steps = [_with_doubt(step, unheld.get(step.row.path)) for step in steps]
+    steps = [_as_conflict_if_unsure(step, unheld.get(step.row.path)) for step in steps]
     known = {step.row.path for step in steps}
     steps += [
         RestoreStep(
@@ -186,7 +186,7 @@ def _free_folders(files: tuple[FileHistory, ...], root: Path) -> None:
             history.folders = tuple(dict.fromkeys((*history.folders, *gone)))
 
 
-def _links_that_go(
+def _removed_links(
     files: tuple[FileHistory, ...], root: Path, contents: HeldContents, real: dict[str, str]
 ) -> frozenset[str]:
     """Returns links that the restore removes; folders replace them, with their former files."""
@@ -279,7 +279,7 @@ def _step(
     # The contents of many files need much memory, and may change before the restore.
     now = msgspec.structs.replace(now, data=None)
     step = msgspec.structs.replace(step, now=now)
-    step = _with_row(step, deed=_deed(now.image, wanted), added=added, removed=removed)
+    step = _with_row(step, deed=_restore_action(now.image, wanted), added=added, removed=removed)
     expected = history.expected
     was_folder = is_freed and expected is not None and expected.kind == "folder"
     if len(history.segments) == 1 and (was_folder or is_same(now.image, expected)):
@@ -301,7 +301,7 @@ def guarded_file_reason(root: Path, name: str) -> str:
     return delayed_run_reason(place, os.path.expanduser("~")) or ""  # noqa: PTH111  (as above)
 
 
-def _with_doubt(step: RestoreStep, why: str | None) -> RestoreStep:
+def _as_conflict_if_unsure(step: RestoreStep, why: str | None) -> RestoreStep:
     """Makes a step a conflict when some change of its file is unknown."""
     if why is None or step.row.state != "ready":
         return step
@@ -324,7 +324,7 @@ def _conflict(history: FileHistory, now: FileImage | None) -> str:
     return "you changed it since"
 
 
-def _deed(now: FileImage | None, wanted: FileImage | None) -> str:
+def _restore_action(now: FileImage | None, wanted: FileImage | None) -> str:
     if wanted is None:
         return "is removed"
     if now is None:

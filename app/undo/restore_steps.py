@@ -63,7 +63,7 @@ def prepare_steps(
             kept.append(UnheldFile(path=step.row.path, why=step.row.why or SKIPPED))
         else:
             try:
-                wanted.append(_wanted(step, choice, contents))
+                wanted.append(_chosen_step(step, choice, contents))
             except (UnsupportedFile, MissingContent) as problem:
                 kept.append(UnheldFile(path=step.row.path, why=str(problem)))
             except OSError as problem:
@@ -105,7 +105,7 @@ def _inode_with_names(step: RestoreStep) -> int | None:
     return now.signature[0]
 
 
-def _wanted(step: RestoreStep, choice: RestoreChoice, contents: HeldContents) -> ChosenStep:
+def _chosen_step(step: RestoreStep, choice: RestoreChoice, contents: HeldContents) -> ChosenStep:
     image, data = step.wanted, b""
     if choice == "merge":
         together = merged_content(step, contents)

@@ -212,7 +212,7 @@ class SessionRestores:
 
     def _between(self, entry_id: str | None) -> tuple[list[Entry], list[Entry]]:
         """Returns the entries below the common ancestor on the paths to the leaf and to another entry."""
-        here, there = self._settled(self._log.leaf_id), self._settled(entry_id)
+        here, there = self._complete_path(self._log.leaf_id), self._complete_path(entry_id)
         common = 0
         for one, other in zip(here, there, strict=False):
             if one.id != other.id:
@@ -235,7 +235,7 @@ class SessionRestores:
             return []
         return self._log.path_to(entry_id)
 
-    def _settled(self, entry_id: str | None) -> list[Entry]:
+    def _complete_path(self, entry_id: str | None) -> list[Entry]:
         return with_tool_results(self._path_to(entry_id), self._log.children)
 
     # Carrying out

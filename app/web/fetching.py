@@ -42,7 +42,7 @@ _REDIRECTS = frozenset((301, 302, 303, 307, 308))
 _HTML = frozenset(("text/html", "application/xhtml+xml"))
 _TEXT = re.compile(r"text/|application/(?:[\w.-]+\+)?(?:json|xml|yaml|toml|javascript|ecmascript|x-sh)$")
 _CHARSET = re.compile(r"charset\s*=\s*[\"']?([\w.:-]{1,40})", re.IGNORECASE)
-_KNOWN_CHARSET = re.compile(r"utf|iso8859|cp\d|gb|big5|shift_jis|euc_|koi8|mac|ascii")
+_CHARSET_PATTERN = re.compile(r"utf|iso8859|cp\d|gb|big5|shift_jis|euc_|koi8|mac|ascii")
 _META_BYTES = 2_048
 
 
@@ -289,4 +289,4 @@ def _charset(content_type: str, body: bytes) -> str:
     except (LookupError, ValueError):
         return "utf-8"
     # Others are no encodings of text, or take quadratic time.
-    return name if _KNOWN_CHARSET.match(name) else "utf-8"
+    return name if _CHARSET_PATTERN.match(name) else "utf-8"

@@ -41,9 +41,9 @@ def html_tokens(source: str) -> Iterator[HtmlToken]:
         if opened > position:
             yield HtmlToken(kind="text", text=unescape(source[position:opened]))
         if source.startswith("<!--", opened):
-            position = _behind(source, "-->", opened + 4)
+            position = _position_after(source, "-->", opened + 4)
         elif source.startswith(("<!", "<?"), opened):
-            position = _behind(source, ">", opened)
+            position = _position_after(source, ">", opened)
         elif name := _NAME.match(source, opened + 1):
             attributes, position = _attributes(source, name.end())
             tag = name[0].casefold()
@@ -71,7 +71,7 @@ def unescape(text: str) -> str:
         return text
 
 
-def _behind(source: str, end: str, position: int) -> int:
+def _position_after(source: str, end: str, position: int) -> int:
     found = source.find(end, position)
     return len(source) if found < 0 else found + len(end)
 

@@ -107,6 +107,7 @@ async def test_maps_and_instructions_cover_an_added_folder(tmp_path: Path, libra
     assert "oars.py" in results(scene)[0]
     assert f"relative to {library}" in results(scene)[0]
     maps = scene.session.repository
+    found = await maps.symbols_like("row_boat")
     async for _ in maps.wait_for_growth():
         found = await maps.symbols_like("row_boat")
     assert [path for path, _ in found] == [str(library / "src" / "oars.py")]

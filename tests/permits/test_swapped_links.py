@@ -8,7 +8,7 @@ import pytest
 
 from app.engine.permissions.permission_gate import ApprovalReply
 from app.providers.scripted import call, say
-from app.values.events import QuestionAsked
+from app.values.events import Event, QuestionAsked
 from tests.permits.test_gate import gated_session, results
 from tools.box.plan import Abilities
 
@@ -82,8 +82,11 @@ async def test_a_link_that_stays_is_followed(tmp_path: Path, has_sandbox: bool) 
         harness.session.tools.workspace.abilities = lambda: Abilities()
     (harness.session.cwd / "there").write_text("seen")
     (harness.session.cwd / "link").symlink_to("there")
-    harness.session.subscribe(
-        lambda event: isinstance(event, QuestionAsked) and event.answer.set_result(ApprovalReply(allows=True))
-    )
+
+    def allow(event: Event) -> None:
+        if isinstance(event, QuestionAsked):
+            event.answer.set_result(ApprovalReply(allows=True))
+
+    harness.session.subscribe(allow)
     await harness.prompt("go")
     assert "seen" in results(harness)[0] and (harness.session.cwd / "there").read_text() == "new"

@@ -201,7 +201,7 @@ class _Repository:
 
     def put_back(self) -> RestoredFiles | None:
         with _open_folder(self._folder) as folder:
-            files = self._lost_files(folder)
+            files = self._missing_files(folder)
             for name in files:
                 with suppress(OSError):
                     _write_file(folder, name, self._files[name][1])
@@ -219,7 +219,7 @@ class _Repository:
                         _write_file(objects, f"{name[:2]}/{name[2:]}", data, mode=0o444)
         return RestoredFiles(self._folder, len(lost), tuple(files)) if lost or files else None
 
-    def _lost_files(self, folder: int) -> list[str]:
+    def _missing_files(self, folder: int) -> list[str]:
         now = dict(_small_files(folder))
         changed = [name for name, (stamp, _) in self._files.items() if now.get(name) != stamp]
         if not changed:
@@ -236,7 +236,7 @@ class _Repository:
             if name.startswith("logs/"):
                 owner = name.removeprefix("logs/")
                 is_used = owner in ("HEAD", *now) or has_all_lost
-                return self._is_log_lost(name, folder) if name in now else is_used
+                return self._is_log_missing(name, folder) if name in now else is_used
             if name.startswith("refs/") and name not in now:
                 return has_all_lost or self._is_outdated(folder, name, _packed_value(packed, name))
             said = _read_file(folder, name, _MAX_SMALL_SIZE)
@@ -258,7 +258,7 @@ class _Repository:
         last = log.rstrip(b"\n").rpartition(b"\n")[2].split(b" ", 2)
         return packed is not None and len(last) > 2 and last[1] != packed
 
-    def _is_log_lost(self, name: str, folder: int) -> bool:
+    def _is_log_missing(self, name: str, folder: int) -> bool:
         """Returns whether a reflog was lost; git itself empties one when all entries are expired."""
         said = _read_file(folder, name, _MAX_SMALL_SIZE)
         if said:

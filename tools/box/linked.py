@@ -81,7 +81,7 @@ class HardLinkFinder:
             one is not other for one, other in zip(folders, read, strict=True)
         ):
             files = tuple(file for folder in read for file in folder.found)
-            known = HardLinks(files, _linked_elsewhere(files, workspace))
+            known = HardLinks(files, _links_outside(files, workspace))
             self._known[workspace] = (tuple(read), known)
         still = tuple(path for path in known.linked_elsewhere if _is_linked(path))
         return known if still == known.linked_elsewhere else HardLinks(known.files, still)
@@ -207,7 +207,7 @@ def other_names_of(linked: Iterable[HardLinkedFile], places: Iterable[str]) -> t
     )
 
 
-def _linked_elsewhere(linked: tuple[HardLinkedFile, ...], workspace: str) -> tuple[str, ...]:
+def _links_outside(linked: tuple[HardLinkedFile, ...], workspace: str) -> tuple[str, ...]:
     here = Counter(one.inode for one in linked)
     places: dict[str, list[str]] = {}
     for one in linked:

@@ -28,7 +28,7 @@ _MIN_LANDLOCK: Final = 2
 """Earlier versions forbid renaming a file into another folder."""
 _LANDLOCK_SCOPES_VERSION: Final = 6
 
-_KEPT_CAPABILITIES: Final = (0, 1, 3, 4, 5, 6, 7, 10)
+_ALLOWED_CAPABILITIES: Final = (0, 1, 3, 4, 5, 6, 7, 10)
 """Capabilities that root keeps: file owners and modes, signals, changing the user, low ports."""
 _DEVICES: Final = ("null", "zero", "full", "random", "urandom", "tty", "pts")
 _USER_DEVICES: Final = ("dri", "kfd", "nvidiactl", "nvidia-uvm", "nvidia0")
@@ -212,7 +212,7 @@ def _socket_instructions(box: Box, abilities: Abilities) -> tuple[str, ...]:
 
 
 def _rights_instruction(abilities: Abilities) -> str:
-    return "" if abilities.needs_users else " ".join(map(str, _KEPT_CAPABILITIES))
+    return "" if abilities.needs_users else " ".join(map(str, _ALLOWED_CAPABILITIES))
 
 
 def _filter_instruction(box: Box, abilities: Abilities, *, has_mounts: bool) -> str:

@@ -23,9 +23,9 @@ class ReservedNames:
     def hold(self, paths: Iterable[str]) -> None:
         """Reserves the names that can be created."""
         for path in paths:
-            self._hold_name(path)
+            self._reserve_name(path)
 
-    def _hold_name(self, path: str) -> None:
+    def _reserve_name(self, path: str) -> None:
         for _ in range(3):
             known = self._handles.get(path)
             if known is not None and _is_same_file(known, path):

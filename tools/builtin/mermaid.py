@@ -71,13 +71,13 @@ def _options(config: MermaidConfig) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Returns the options for the library, and the names of unknown ones. Numbers are whole and not negative."""
     options: dict[str, Any] = {"use_ascii": bool(config.use_ascii)}
     if config.padding_x is not None:
-        options["gap"] = _whole_cells(config.padding_x)
+        options["gap"] = _clamped_cells(config.padding_x)
     if config.box_border_padding is not None:
-        options["padding_x"] = options["padding_y"] = _whole_cells(config.box_border_padding)
+        options["padding_x"] = options["padding_y"] = _clamped_cells(config.box_border_padding)
     return options, ("paddingY",) if config.padding_y is not None else ()
 
 
-def _whole_cells(number: float) -> int:
+def _clamped_cells(number: float) -> int:
     return int(max(0, min(_MAX_SPACING, number))) if number == number else 0
 
 

@@ -43,7 +43,7 @@ from tools.workspace import Workspace, workspace_of
 
 _DEFAULT_LIMIT: Final = 100
 _MAX_WITH_CAPTURES: Final = 20
-_MAX_TOLD_FILES: Final = 8
+_MAX_LISTED_FILES: Final = 8
 _MAX_SHOWN_FILES: Final = 50
 
 Paths = Annotated[
@@ -194,7 +194,7 @@ async def _grep(arguments: AstGrepArguments, context: ToolContext) -> ToolResult
             )
     cut = truncate_head("\n".join(rows))
     notices = [f"{limit} of {total} matches. Use limit={limit * 2} for more"] if total > limit else []
-    notices += found.problems[:_MAX_TOLD_FILES]
+    notices += found.problems[:_MAX_LISTED_FILES]
     text = cut.content + (f"\n\n[{'. '.join(notices)}]" if notices else "")
     return text_result(escape_controls(text), details={"matches": total, "files": len(found.results)})
 
@@ -202,9 +202,9 @@ async def _grep(arguments: AstGrepArguments, context: ToolContext) -> ToolResult
 def _no_matches(found: _SearchResults, done: SearchDone) -> ToolResult:
     if found.problems and not done.searched:
         raise ToolError(
-            "Nothing was searched. " + escape_controls("\n".join(found.problems[:_MAX_TOLD_FILES]))
+            "Nothing was searched. " + escape_controls("\n".join(found.problems[:_MAX_LISTED_FILES]))
         )
-    read = "; ".join(done.pattern_readings[:_MAX_TOLD_FILES])
+    read = "; ".join(done.pattern_readings[:_MAX_LISTED_FILES])
     text = (
         f"No matches in {done.searched} files. The pattern was read as: {read}. Two usual reasons: it needs a whole "
         "statement or expression; and in f(a=$X) the argument is a node of its own, so f($$$ARGS) finds more."
@@ -259,21 +259,21 @@ def _staged_result(action: StagedAction, notes: Sequence[str]) -> ToolResult:
 def _skipped_notes(found: _SearchResults, broken: Sequence[str], gone: Sequence[str]) -> list[str]:
     left = [line for result in found.results for line in result.skipped]
     nested = sum(result.nested for result in found.results)
-    notes = [f"Left alone: {one_line(line)}" for line in left[:_MAX_TOLD_FILES]]
-    if len(left) > _MAX_TOLD_FILES:
-        notes.append(f"… and {len(left) - _MAX_TOLD_FILES} more left alone.")
+    notes = [f"Left alone: {one_line(line)}" for line in left[:_MAX_LISTED_FILES]]
+    if len(left) > _MAX_LISTED_FILES:
+        notes.append(f"… and {len(left) - _MAX_LISTED_FILES} more left alone.")
     notes += [
         f"Left out, as it would have a new syntax error: {one_line(line)}"
-        for line in broken[:_MAX_TOLD_FILES]
+        for line in broken[:_MAX_LISTED_FILES]
     ]
-    if len(broken) > _MAX_TOLD_FILES:
-        notes.append(f"… and {len(broken) - _MAX_TOLD_FILES} more files left out.")
+    if len(broken) > _MAX_LISTED_FILES:
+        notes.append(f"… and {len(broken) - _MAX_LISTED_FILES} more files left out.")
     if broken:
         notes.append("Use include_broken to have them as well.")
-    notes += [f"Left out, as it changed meanwhile: {one_line(path)}" for path in gone[:_MAX_TOLD_FILES]]
+    notes += [f"Left out, as it changed meanwhile: {one_line(path)}" for path in gone[:_MAX_LISTED_FILES]]
     if nested:
         notes.append(f"{nested} matches lie within others; run it again for them.")
-    return [*notes, *(one_line(problem) for problem in found.problems[:_MAX_TOLD_FILES])]
+    return [*notes, *(one_line(problem) for problem in found.problems[:_MAX_LISTED_FILES])]
 
 
 def _stage_files(
@@ -372,7 +372,7 @@ async def _files_to_search(
             workspace, (rg, "--files", "--null", *DEFAULT_ARGUMENTS, *wanted, "./"), folder, b"\0", take
         )
         names |= await asyncio.to_thread(_searchable_paths, folder, found, withheld_below(workspace, folder))
-    return await asyncio.to_thread(_in_known_languages, sorted(names), language)
+    return await asyncio.to_thread(_searchable_files, sorted(names), language)
 
 
 def _searchable_paths(folder: str, found: Sequence[bytes], is_kept_back: Callable[[str], bool]) -> set[str]:
@@ -382,7 +382,7 @@ def _searchable_paths(folder: str, found: Sequence[bytes], is_kept_back: Callabl
     return {f"{below}/{name}" for name in names if not is_kept_back(name)}
 
 
-def _in_known_languages(names: Sequence[str], language: str | None) -> list[SearchedFile]:
+def _searchable_files(names: Sequence[str], language: str | None) -> list[SearchedFile]:
     out: list[SearchedFile] = []
     for name in names:
         found = language_of_file(name) if _is_valid_utf8(name) else None

@@ -19,7 +19,7 @@ from tools.patterns import late
 from tools.text import escape_controls, one_line
 
 _MAX_ECHO_LINES: Final = 12
-_MAX_TOLD_PROBLEMS: Final = 3
+_MAX_LISTED_PROBLEMS: Final = 3
 _MAX_LINE: Final = 200
 _CLOSING_LINE: Final = late(
     r"[ \t]*(?:[\])}>;,]+|end[ \t]*[;,]?|fi|done|esac|endif|</[\w.:-]*>)[ \t]*", re.IGNORECASE
@@ -297,12 +297,12 @@ def problem_note(problems: Sequence[NewFlaw], text: str) -> str:
     """Returns a message for syntax errors that were written, with the rows around them."""
     lines = text.split("\n")
     out: list[str] = []
-    for problem in problems[:_MAX_TOLD_PROBLEMS]:
+    for problem in problems[:_MAX_LISTED_PROBLEMS]:
         before = " The file parsed before this edit." if problem.is_first else ""
         out.append(f"New syntax error at line {problem.line}: {problem.words}.{before}")
         for number in range(max(1, problem.line - 1), min(len(lines), problem.line + 1) + 1):
             shown, _ = clip_line(escape_controls(lines[number - 1]), _MAX_LINE)
             out.append(f"{number}: {shown}")
-    if len(problems) > _MAX_TOLD_PROBLEMS:
-        out.append(f"… and {len(problems) - _MAX_TOLD_PROBLEMS} more.")
+    if len(problems) > _MAX_LISTED_PROBLEMS:
+        out.append(f"… and {len(problems) - _MAX_LISTED_PROBLEMS} more.")
     return "\n".join(out)

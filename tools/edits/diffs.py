@@ -79,15 +79,15 @@ def changed_regions(old: str, spans: Sequence[tuple[int, int, str]]) -> list[Cha
 
 def diff_texts(path: str, old: str, new: str) -> Diff:
     """Returns the diff of two whole texts."""
-    return diff_spans(path, old, (_whole_span(old, new),))
+    return diff_spans(path, old, (_changed_span(old, new),))
 
 
 def compared_regions(old: str, new: str) -> list[ChangedRegion]:
     """Returns the lines in which two whole texts differ."""
-    return changed_regions(old, (_whole_span(old, new),))
+    return changed_regions(old, (_changed_span(old, new),))
 
 
-def _whole_span(old: str, new: str) -> tuple[int, int, str]:
+def _changed_span(old: str, new: str) -> tuple[int, int, str]:
     head = common_prefix_length(old, new)
     tail = _common_suffix_length(old, new, head)
     return head, len(old) - tail, new[head : len(new) - tail]

@@ -99,10 +99,10 @@ def _with_sources(data: bytes, sources: dict[int, str]) -> bytes:
         )
         source += kept[len(kept.rstrip("\n")) :]
         cells[index]["source"] = source.splitlines(keepends=True) if isinstance(old, list) else source
-    return _format_like(text, whole, data)
+    return _encode_like(text, whole, data)
 
 
-def _format_like(before: str, whole: dict[str, Any], data: bytes) -> bytes:
+def _encode_like(before: str, whole: dict[str, Any], data: bytes) -> bytes:
     """Writes JSON like the old file: its indentation, its escapes, its end."""
     second = before.split("\n", 2)[1] if "\n" in before.rstrip() else ""
     indent = len(second) - len(second.lstrip(" ")) or None

@@ -16,7 +16,7 @@ from tools.files.mutations import FileState, MutationQueue, NewContent, content_
 MAX_PENDING: Final = 8
 _MAX_CONFLICTS: Final = 5
 _MAX_CONFLICT_CHARS: Final = 4_000
-_NOTHING_PENDING: Final = "No pending action to resolve. Nothing to apply or discard."
+_NOTHING_STAGED_TEXT: Final = "No pending action to resolve. Nothing to apply or discard."
 
 Resolution = Literal["apply", "discard"]
 ResolvedBy = Literal["model", "person", "program", "extension"]
@@ -119,7 +119,7 @@ class PendingChanges:
     def find(self, id: str | None) -> StagedAction:
         """Returns the action; without an id there must be exactly one. Raises `UnknownAction`."""
         if not self._waiting:
-            raise UnknownAction(_NOTHING_PENDING)
+            raise UnknownAction(_NOTHING_STAGED_TEXT)
         if id is None:
             if len(self._waiting) > 1:
                 names = "; ".join(f"{one.id}: {one.label}" for one in self._waiting)

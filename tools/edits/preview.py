@@ -172,10 +172,10 @@ def _patch_regions(patch: PatchedFile, seen: PreviewFile) -> tuple[PreviewFile, 
     if patch.kind == "add":
         if seen.state != "missing":
             raise ToolError(f"{patch.path} exists already.")
-        return seen, (_whole_region((), [f"{line}\n" for line in patch.lines]),)
+        return seen, (_full_region((), [f"{line}\n" for line in patch.lines]),)
     text = _require_text(seen)
     if patch.kind == "remove":
-        return seen, (_whole_region(text.text.splitlines(keepends=True), ()),)
+        return seen, (_full_region(text.text.splitlines(keepends=True), ()),)
     return seen, _placed_regions(seen, place_hunks(text, patch.hunks, seen.path, seen.shown))
 
 
@@ -185,7 +185,7 @@ def _require_text(seen: PreviewFile) -> Editable:
     return seen.text
 
 
-def _whole_region(old: Sequence[str], new: Sequence[str]) -> ChangedRegion:
+def _full_region(old: Sequence[str], new: Sequence[str]) -> ChangedRegion:
     return ChangedRegion(old_first=0, new_first=0, old=tuple(old), new=tuple(new))
 
 

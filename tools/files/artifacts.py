@@ -72,7 +72,7 @@ class Artifacts:
             if self._next is None:
                 self._before_first()
             folder = self._make_folder()
-            self._make_room(folder)
+            self._delete_oldest(folder)
             while True:
                 number = self._next if self._next is not None else self._first_free_number(folder)
                 self._next = number + 1
@@ -93,7 +93,7 @@ class Artifacts:
         with self._lock:
             self._growing.discard(artifact.path)
 
-    def _make_room(self, folder: Path) -> None:
+    def _delete_oldest(self, folder: Path) -> None:
         """Deletes the oldest artifacts of this session when another one could exceed the limit."""
         sizes = {path: path.stat().st_size for path in folder.iterdir() if _NAME.fullmatch(path.name)}
         used = sum(sizes.values()) + len(self._growing) * self._command_bytes

@@ -149,11 +149,11 @@ class MutationQueue:
         try:
             if before:
                 await asyncio.wait(before)
-            return await self._change_and_tell(paths, call_id, compute)
+            return await self._change_and_report(paths, call_id, compute)
         finally:
             self._release_keys(done, keys, {future for future in before if not future.done()})
 
-    async def _change_and_tell(
+    async def _change_and_report(
         self, paths: Sequence[str], call_id: str, compute: Compute
     ) -> tuple[AppliedChange | None, ...]:
         finished: list[tuple[AppliedChange | None, ...]] = []

@@ -134,7 +134,7 @@ def replace_unchanged(
         late, now = os.fstat(descriptor), os.lstat(place)
         if _version_of(late)[2:] == _version_of(before)[2:] or late.st_ino == now.st_ino:
             return
-        theirs = _read_whole(descriptor)
+        theirs = _read_all(descriptor)
         if theirs.startswith(old):
             _append(place, theirs[len(old) :])
             return
@@ -169,7 +169,7 @@ def _check_version(place: str, path: str, expected: Version | None) -> os.stat_r
     return now
 
 
-def _read_whole(descriptor: int) -> bytes:
+def _read_all(descriptor: int) -> bytes:
     os.lseek(descriptor, 0, os.SEEK_SET)
     with os.fdopen(os.dup(descriptor), "rb") as file:
         return file.read()

@@ -53,7 +53,7 @@ _ENVIRONMENT = {
     "GIT_TERMINAL_PROMPT": "0",
     "LC_ALL": "C",
 }
-_KEPT_VARIABLES = frozenset(
+_PASSED_VARIABLES = frozenset(
     ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "GIT_EXEC_PATH")
 )
 
@@ -122,6 +122,6 @@ def _environment(top: Path) -> dict[str, str]:
     program; git searches no folder above `top`."""
     own = child_variables()
     kept = {
-        name: value for name, value in own.items() if not name.startswith("GIT_") or name in _KEPT_VARIABLES
+        name: value for name, value in own.items() if not name.startswith("GIT_") or name in _PASSED_VARIABLES
     }
     return {**kept, **_ENVIRONMENT, "GIT_CEILING_DIRECTORIES": str(top.parent)}

@@ -41,7 +41,7 @@ class CellOutput:
 
     def write(self, data: bytes) -> None:
         with self._lock:
-            if self._fits:
+            if self._is_complete:
                 if not self._pieces or self._pieces[-1][0] != "text":
                     self._pieces.append(("text", bytearray(), b""))
                 self._pieces[-1][1].extend(data)
@@ -70,7 +70,7 @@ class CellOutput:
     def _add(self, kind: Kind, text: str, picture: bytes = b"") -> None:
         data = text.encode("utf-8", "replace")
         with self._lock:
-            if picture or (self._fits and len(self._pieces) < _MAX_PIECES):
+            if picture or (self._is_complete and len(self._pieces) < _MAX_PIECES):
                 self._pieces.append((kind, bytearray(data + b"\n" if kind == "text" else data), picture))
             self._feed_text((b"" if self._ends_line else b"\n") + data + b"\n")
 
@@ -83,7 +83,7 @@ class CellOutput:
         self._whole.feed(data)
 
     @property
-    def _fits(self) -> bool:
+    def _is_complete(self) -> bool:
         """Returns whether nothing was cut, so that the pieces are complete."""
         return self.total_bytes <= MAX_BYTES and self._lines <= MAX_LINES
 
@@ -98,7 +98,7 @@ class CellOutput:
     def pieces(self) -> tuple[OutputPiece, ...]:
         """Returns the pieces in order, if nothing had to be cut; otherwise only the pictures."""
         with self._lock:
-            kept = [one for one in self._pieces if self._fits or one[0] == "image"]
+            kept = [one for one in self._pieces if self._is_complete or one[0] == "image"]
         return tuple(
             OutputPiece(
                 kind=kind,

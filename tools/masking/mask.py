@@ -45,7 +45,7 @@ class Masked(msgspec.Struct, frozen=True):
     """Each mark in the text with the secret that it replaces."""
 
 
-class _KnownText(msgspec.Struct, frozen=True):
+class _KnownSecretsText(msgspec.Struct, frozen=True):
     name: str
     text: str
 
@@ -70,8 +70,8 @@ class Mask:
         self._own = tuple(own)
         self._ignored = frozenset(ignored)
         self._names: dict[str, str] = {}
-        self._heads: dict[str, list[_KnownText]] = {}
-        self._tails: dict[str, list[_KnownText]] = {}
+        self._heads: dict[str, list[_KnownSecretsText]] = {}
+        self._tails: dict[str, list[_KnownSecretsText]] = {}
         for one in known:
             self._add_known_value(one, as_bytes=as_bytes)
         self._named = tuple(
@@ -88,7 +88,7 @@ class Mask:
             return
         for text in (one.value,) if one.is_plain else spellings(one.value):
             written = text.encode("utf-8", "replace").decode("latin-1") if as_bytes else text
-            needle = _KnownText(one.name, written)
+            needle = _KnownSecretsText(one.name, written)
             size = _ANCHOR_LENGTH if text == one.value else _ENCODED_ANCHOR_LENGTH
             self._heads.setdefault(written[:size], []).append(needle)
             if text == one.value and len(written) >= 24:
@@ -207,7 +207,7 @@ def _match_shape(text: str, at: int, shape: SecretShape) -> Iterator[SecretSpan]
         return
     yield SecretSpan(*found.span(group), shape.kind)
     if shape.may_wrap:
-        yield from _wrapped_rest(text, found.end(group), shape.kind)
+        yield from _wrapped_remainder(text, found.end(group), shape.kind)
 
 
 def _is_in_word(text: str, at: int) -> bool:
@@ -246,7 +246,7 @@ def _match_wrapped_shape(text: str, at: int, shape: SecretShape) -> Iterator[Sec
         start = gap.end()
 
 
-def _wrapped_rest(text: str, end: int, kind: str) -> Iterator[SecretSpan]:
+def _wrapped_remainder(text: str, end: int, kind: str) -> Iterator[SecretSpan]:
     """Yields the rest of a wrapped secret: following lines that consist of one long word of letters and digits."""
     for _ in range(_MAX_WRAPPED_LINES):
         gap = _LINE_BREAK.match(text, end)
@@ -263,7 +263,7 @@ def _wrapped_rest(text: str, end: int, kind: str) -> Iterator[SecretSpan]:
         end = stop
 
 
-def _match_forward(text: str, at: int, needle: _KnownText) -> Iterator[SecretSpan]:
+def _match_forward(text: str, at: int, needle: _KnownSecretsText) -> Iterator[SecretSpan]:
     """Matches a known value from its beginning, skipping line breaks within it."""
     wanted = needle.text
     if text.startswith(wanted, at):
@@ -289,7 +289,7 @@ def _match_forward(text: str, at: int, needle: _KnownText) -> Iterator[SecretSpa
         start = gap.end()
 
 
-def _match_backward(text: str, end: int, needle: _KnownText) -> Iterator[SecretSpan]:
+def _match_backward(text: str, end: int, needle: _KnownSecretsText) -> Iterator[SecretSpan]:
     """Matches a known value from its end, for a line break within its first characters."""
     wanted = needle.text
     pieces: list[SecretSpan] = []

@@ -54,7 +54,7 @@ def _file_candidates(
     for file in sorted(files, key=lambda file: (-weights[file.id], file.path)):
         outline = present(store, file)
         if outline is not None:
-            scores = [_symbol_weight(symbol) for symbol in outline.symbols]
+            scores = [_symbol_score(symbol) for symbol in outline.symbols]
             yield MapCandidate(
                 file.path, outline.lines, outline.symbols, scores, note=kind_note(file.kind) or file.reason
             )
@@ -75,12 +75,12 @@ def _folder_summaries(
         for file in best[:_MAX_NAMED]:
             symbols = [symbol for symbol in store.outline(file.id).symbols if symbol.parent is None]
             if symbols:
-                names[max(symbols, key=_symbol_weight).name] = None
+                names[max(symbols, key=_symbol_score).name] = None
         told = ", ".join(names)
         yield MapCandidate(path, None, (), (), note=f"{count} files" + (f": {told}" if told else ""))
 
 
-def _symbol_weight(symbol: Symbol) -> float:
+def _symbol_score(symbol: Symbol) -> float:
     length = symbol.end_line - symbol.start_line + 1
     worth = (
         math.log1p(length) + (1.0 if symbol.is_exported else 0.0) + (1.0 if symbol.parent is None else 0.0)

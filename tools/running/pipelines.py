@@ -31,7 +31,7 @@ trap -- {trap} EXIT
 """The last line leaves `$_` as it is without a start file."""
 _START_VARIABLE: Final = "BASH_ENV"
 _BROKEN_PIPE: Final = 128 + 13
-_ANSWERS_NO: Final = frozenset(
+_PROGRAMS_EXIT_1_MEANS_NO: Final = frozenset(
     (
         "grep",
         "egrep",
@@ -50,7 +50,7 @@ _ANSWERS_NO: Final = frozenset(
         "which",
     )
 )
-_GIT_ANSWERS_NO: Final = frozenset({"grep", "diff"})
+_GIT_EXIT_1_MEANS_NO: Final = frozenset({"grep", "diff"})
 _PIPE: Final = late(r"(?<!\|)\|(?!\|)")
 _ASSIGNMENT: Final = late(r"[A-Za-z_]\w*=")
 _MAX_REPORT: Final = 4_096
@@ -120,7 +120,7 @@ def failed_part(command: str, statuses: tuple[int, ...]) -> str:
     parts = _last_parts(command, len(statuses))
     for number, status in enumerate(statuses):
         words = parts[number] if parts else []
-        if status in (0, _BROKEN_PIPE) or (status == 1 and _answers_no(words)):
+        if status in (0, _BROKEN_PIPE) or (status == 1 and _exit_1_means_no(words)):
             continue
         name = _name(words)
         part = f"`{name}`" if name else f"part {number + 1} of {len(statuses)} of the pipeline"
@@ -160,11 +160,13 @@ def _program(words: list[str]) -> list[str]:
     return kept
 
 
-def _answers_no(words: list[str]) -> bool:
+def _exit_1_means_no(words: list[str]) -> bool:
     """Returns whether 1 is an answer of that program, and no failure."""
     program = _program(words)
     name = program[0].strip("'\"").rpartition("/")[2] if program else ""
-    return name in _ANSWERS_NO or (name == "git" and not _GIT_ANSWERS_NO.isdisjoint(program[1:3]))
+    return name in _PROGRAMS_EXIT_1_MEANS_NO or (
+        name == "git" and not _GIT_EXIT_1_MEANS_NO.isdisjoint(program[1:3])
+    )
 
 
 def _name(words: list[str]) -> str:

@@ -19,7 +19,7 @@ from tools.results import ColouredSpan
 from tools.running.colours import MAX_LIVE_LINES, output_colours
 from tools.text import final_output, plain_output
 
-_MAX_KEPT_BYTES: Final = 256 * 1024
+_MAX_BUFFERED_BYTES: Final = 256 * 1024
 _CHUNK: Final = 1 << 20
 _MAX_ESCAPE_LENGTH: Final = 256
 
@@ -122,17 +122,17 @@ class RollingOutput:
         if not chunk:
             return
         self._count(chunk)
-        if len(chunk) >= _MAX_KEPT_BYTES and self._descriptor >= 0:
-            self._tail[:] = chunk[-_MAX_KEPT_BYTES:]
+        if len(chunk) >= _MAX_BUFFERED_BYTES and self._descriptor >= 0:
+            self._tail[:] = chunk[-_MAX_BUFFERED_BYTES:]
         else:
             self._tail += chunk
         self.total_bytes += len(chunk)
         if self._descriptor >= 0:
             self._write(chunk)
-        elif self.total_bytes > _MAX_KEPT_BYTES and not self._problem and not self._is_finished:
+        elif self.total_bytes > _MAX_BUFFERED_BYTES and not self._problem and not self._is_finished:
             self._open_artifact()
-        if len(self._tail) > 2 * _MAX_KEPT_BYTES:
-            del self._tail[:-_MAX_KEPT_BYTES]
+        if len(self._tail) > 2 * _MAX_BUFFERED_BYTES:
+            del self._tail[:-_MAX_BUFFERED_BYTES]
 
     def _count(self, chunk: bytes) -> None:
         found = chunk.count(b"\n")

@@ -78,7 +78,7 @@ class MatchCollector:
     def take(self, records: list[bytes]) -> bool:
         for record in records:
             if record.startswith((b'{"type":"match"', b'{"type":"context"')):
-                self._take(record)
+                self._add_record(record)
                 if self.matches >= MAX_COUNTED:
                     return False
         return True
@@ -86,7 +86,7 @@ class MatchCollector:
     def forget(self, path: str) -> None:
         self.matches -= sum(line.starts_match for line in self.files.pop(path, ()))
 
-    def _take(self, record: bytes) -> None:
+    def _add_record(self, record: bytes) -> None:
         found = self._decoder.decode(record)
         path = (found.data.path or _RipgrepText()).value().removeprefix("./")
         if path not in self.files:

@@ -19,7 +19,7 @@ _CHILD_PROGRAM: Final = (
 )
 _TIMEOUT: Final = 120
 _MAX_LINE: Final = 64 << 20
-_ANSWERS: Final = msgspec.json.Decoder(Answer)
+_ANSWER_DECODER: Final = msgspec.json.Decoder(Answer)
 
 
 async def search(request: StructureRequest, take: Callable[[list[Answer]], None]) -> SearchDone:
@@ -47,7 +47,9 @@ async def _take_answers(output: asyncio.StreamReader, take: Callable[[list[Answe
         if not line:
             raise EOFError
         answer = (
-            await asyncio.to_thread(_ANSWERS.decode, line) if len(line) > 1 << 16 else _ANSWERS.decode(line)
+            await asyncio.to_thread(_ANSWER_DECODER.decode, line)
+            if len(line) > 1 << 16
+            else _ANSWER_DECODER.decode(line)
         )
         if isinstance(answer, SearchDone):
             return answer

@@ -34,14 +34,14 @@ class Context(NamedTuple):
 
 _JAVA_BODY: Final = "class C { void f() {\n"
 _MEMBERS: Final = Context("class C {\n", "\n}\n")
-_LIKE_JAVA: Final = (Context(_JAVA_BODY, ";\n} }\n"), Context(_JAVA_BODY, "\n} }\n"), _MEMBERS)
-_LIKE_C: Final = (Context("void f() {\n", ";\n}\n"), Context("void f() {\n", "\n}\n"))
+_JAVA_CONTEXTS: Final = (Context(_JAVA_BODY, ";\n} }\n"), Context(_JAVA_BODY, "\n} }\n"), _MEMBERS)
+_C_CONTEXTS: Final = (Context("void f() {\n", ";\n}\n"), Context("void f() {\n", "\n}\n"))
 _CONTEXTS: Final = {
     "go": (Context("package p\nfunc f() {\n", "\n}\n"),),
-    "java": _LIKE_JAVA,
-    "csharp": _LIKE_JAVA,
-    "c": _LIKE_C,
-    "cpp": _LIKE_C,
+    "java": _JAVA_CONTEXTS,
+    "csharp": _JAVA_CONTEXTS,
+    "c": _C_CONTEXTS,
+    "cpp": _C_CONTEXTS,
     "rust": (Context("fn f() {\n", ";\n}\n"), Context("fn f() {\n", "\n}\n")),
     "solidity": (
         Context("contract C { function f() public {\n", ";\n} }\n"),

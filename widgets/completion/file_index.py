@@ -260,7 +260,7 @@ class _Search:
             if at < 0:
                 return
             path = block.at(at)
-            self._keep(path, block)
+            self._add_result(path, block)
             end = block.folded.find("\n", at)
             at = block.folded.find(self._query, end)
 
@@ -269,13 +269,13 @@ class _Search:
         for number, match in enumerate(self._scattered.finditer(block.folded)):
             if number >= MAX_SCORED:
                 return
-            self._keep(block.at(match.start()), block)
+            self._add_result(block.at(match.start()), block)
 
     def hits(self) -> list[FoundFile]:
         self.has_more = False
         return heapq.nsmallest(self.limit, self.best.values(), key=_order)
 
-    def _keep(self, path: str, block: _Block) -> None:
+    def _add_result(self, path: str, block: _Block) -> None:
         if path in self.best:
             return
         score = (

@@ -79,7 +79,7 @@ class CompletionPopup(RowList):
             or (
                 is_late
                 and not (
-                    accepts_prefix_answer and _still_matches(chosen, answer, self._answered, self._place())
+                    accepts_prefix_answer and _is_still_valid(chosen, answer, self._answered, self._place())
                 )
             )
         ):
@@ -191,7 +191,7 @@ class CompletionPopup(RowList):
             self.display = False
 
 
-def _still_matches(
+def _is_still_valid(
     chosen: Suggestion, answer: Completions, then: tuple[str, int, int], now: tuple[str, int, int]
 ) -> bool:
     """Whether the suggestion starts with the text typed now and nothing else changed. `then`: the position of the

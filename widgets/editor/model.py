@@ -247,7 +247,7 @@ class EditorModel:
         self.mark = None
         removed = text_between(self.lines, start, end)
         if removed == text:  # nothing changes, so there is nothing to undo
-            self._stand_behind(start, text)
+            self._place_cursor_after(start, text)
             return
         if not ((joins or self._group is not None) and self._undo):
             self._undo.append(_Unit(self.cursor))
@@ -258,10 +258,10 @@ class EditorModel:
         unit = self._undo[-1]
         unit.edits.append(_Edit(start, removed, text))
         self._apply(start, end, text)
-        self._stand_behind(start, text)
+        self._place_cursor_after(start, text)
         unit.after = self.cursor
 
-    def _stand_behind(self, start: Position, text: str) -> None:
+    def _place_cursor_after(self, start: Position, text: str) -> None:
         row, column = end_of(start, text)
         self.cursor = (row, snap(self.lines[row], column))
 

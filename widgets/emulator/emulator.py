@@ -114,9 +114,9 @@ class Emulator:
                 self._held_back = text[unfinished.start() :]
                 text = text[: unfinished.start()]
             for token in _TOKEN.finditer(text):
-                self._take(token)
+                self._run_token(token)
 
-    def _take(self, token: "re.Match[str]") -> None:
+    def _run_token(self, token: "re.Match[str]") -> None:
         match token.lastgroup:
             case "text":
                 text = token["text"]

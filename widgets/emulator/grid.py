@@ -72,7 +72,7 @@ class Grid:
 
     def put(self, text: str, style: Style | None, *, wraps: bool, inserts: bool) -> None:
         if not text.isascii():
-            self._put_any(text, style, wraps=wraps, inserts=inserts)
+            self._put_wide(text, style, wraps=wraps, inserts=inserts)
             return
         while text:
             room = self._room(wraps=wraps)
@@ -81,7 +81,7 @@ class Grid:
             if not wraps and text:
                 text = text[-1]  # all but the last would be overwritten in the last column
 
-    def _put_any(self, text: str, style: Style | None, *, wraps: bool, inserts: bool) -> None:
+    def _put_wide(self, text: str, style: Style | None, *, wraps: bool, inserts: bool) -> None:
         for char in clean(text):
             size = get_character_cell_size(char)
             if size == 0:

@@ -72,7 +72,7 @@ def _drawn(image: "Picture", box: CellBox, protocol: ImageProtocol) -> Drawing:
         return Drawing(pixels)
     if protocol == "sixel":
         return _in_sixel(image, box, pixels)
-    width, height = _fitting(image, box.columns * box.cell_width, box.rows * box.cell_height)
+    width, height = _fitted_size(image, box.columns * box.cell_width, box.rows * box.cell_height)
     if (width, height) != image.size:
         image = image.resize((width, height))
     png = _png(image)
@@ -102,14 +102,14 @@ def _in_sixel(image: "Picture", box: CellBox, pixels: Pixels) -> Drawing:
     height = box.rows * box.cell_height // sixel.BAND * sixel.BAND
     if not height:
         return Drawing(pixels)
-    inner = image.resize(_fitting(image, width, height, grows=True))
+    inner = image.resize(_fitted_size(image, width, height, grows=True))
     whole = Image.new("RGBA", (width, height))
     whole.paste(inner, ((width - inner.width) // 2, (height - inner.height) // 2))
     data = sixel.encoded(whole)
     return Drawing(pixels, data, len(data))
 
 
-def _fitting(image: "Picture", width: int, height: int, *, grows: bool = False) -> tuple[int, int]:
+def _fitted_size(image: "Picture", width: int, height: int, *, grows: bool = False) -> tuple[int, int]:
     scale = min(width / image.width, height / image.height)
     scale = scale if grows else min(1.0, scale)
     return max(1, round(image.width * scale)), max(1, round(image.height * scale))

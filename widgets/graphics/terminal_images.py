@@ -96,7 +96,7 @@ class TerminalImages:
     def leave(self) -> str:
         """Called before the shell gets the terminal; returns sequences that delete all images."""
         self._is_away = True
-        return self.over.remove_all() + self._all_gone()
+        return self.over.remove_all() + self._delete_all()
 
     @property
     def needs_retry(self) -> bool:
@@ -108,13 +108,13 @@ class TerminalImages:
         for image in self._missed:
             image.is_stale = True
         self._missed.clear()
-        self._tell()
+        self._notify_watchers()
 
     def watch(self, watcher: ImageWatcher) -> None:
         """Notifies the watcher of changes as long as it exists."""
         self._watchers.add(watcher)
 
-    def _tell(self) -> None:
+    def _notify_watchers(self) -> None:
         for watcher in tuple(self._watchers):
             watcher.images_changed()
 
@@ -122,8 +122,8 @@ class TerminalImages:
         """Deletes all images if the protocol changed, and notifies the watchers so that visible
         images are drawn again."""
         if self._ability.protocol != before:
-            self._write(self._all_gone())
-            self._tell()
+            self._write(self._delete_all())
+            self._notify_watchers()
 
     def _questions(self) -> str:
         if self._ability.is_in_tmux:
@@ -156,9 +156,9 @@ class TerminalImages:
                 if not await self._is_sent(image, made, protocol):
                     self._missed.append(image)
                 elif protocol == self._ability.protocol:
-                    self._keep(image)
+                    self._cache_image(image)
                 else:
-                    self._write(self._gone(image))
+                    self._write(self._delete_sequence(image))
                     continue
                 return image
 
@@ -196,13 +196,13 @@ class TerminalImages:
         )
         for part in parts:
             self._send(part)
-        if is_answered and not await self._has_arrived(number):
+        if is_answered and not await self._is_confirmed(number):
             self._send(kitty.delete(number))
             return False
         image.number, image.colour, image.has_cells = number, colour, has_cells
         return True
 
-    async def _has_arrived(self, number: int) -> bool:
+    async def _is_confirmed(self, number: int) -> bool:
         """Returns whether the terminal confirmed an image, since tmux drops some output while it
         redraws."""
         answer = self._awaited[number] = asyncio.get_running_loop().create_future()
@@ -213,12 +213,12 @@ class TerminalImages:
         finally:
             del self._awaited[number]
 
-    def _keep(self, image: DrawnImage) -> None:
+    def _cache_image(self, image: DrawnImage) -> None:
         self.over.is_used = self.over.is_used or bool(image.token)
         self._cached[image.key] = image
         while len(self._cached) > 1 and (len(self._cached) > _MAX_IMAGES or self._memory > _MAX_MEMORY):
             _, oldest = self._cached.popitem(last=False)
-            self._write(self._gone(oldest))
+            self._write(self._delete_sequence(oldest))
 
     @property
     def _memory(self) -> int:
@@ -234,14 +234,14 @@ class TerminalImages:
             if image.number == number and not image.is_refused:
                 image.is_refused = True
                 self._ability.note_failure()
-                self._tell()
+                self._notify_watchers()
 
-    def _all_gone(self) -> str:
-        gone = "".join(self._gone(image) for image in self._cached.values())
+    def _delete_all(self) -> str:
+        gone = "".join(self._delete_sequence(image) for image in self._cached.values())
         self._cached.clear()
         return gone
 
-    def _gone(self, image: DrawnImage) -> str:
+    def _delete_sequence(self, image: DrawnImage) -> str:
         image.is_stale = True
         return self._ability.wrapped(kitty.delete(image.number)) if image.number else ""
 

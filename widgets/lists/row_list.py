@@ -213,7 +213,9 @@ class RowList(ScrollView, can_focus=False):
         if width > MAX_WIDTH:
             edge = min(
                 width,
-                max(edge, line.used + _takes(row, self.title_cells, width) + cells(right) + bool(right)),
+                max(
+                    edge, line.used + _needed_cells(row, self.title_cells, width) + cells(right) + bool(right)
+                ),
             )
         inner = RowBuilder(edge - line.used - cells(right) - 1 if right else line.room, base)
         self._draw_text(inner, item, is_current=is_current)
@@ -336,7 +338,7 @@ def cut_off(rows: RowList, row: ListRow, width: int) -> list[str]:
     has_right = cells(right) + 1 <= room // 2
     inner = room - (cells(right) + 1 if right and has_right else 0)
     out = [] if has_right or not right else [right]
-    if _takes(row, rows.title_cells, width) > inner:
+    if _needed_cells(row, rows.title_cells, width) > inner:
         title = plain_line(row.title)
         rest = plain_line(row.detail) or " · ".join(plain_line(badge.text).strip() for badge in row.badges)
         has_title = cells(title) <= inner - min(_badge_cells(row), inner // 2)
@@ -344,7 +346,7 @@ def cut_off(rows: RowList, row: ListRow, width: int) -> list[str]:
     return out
 
 
-def _takes(row: ListRow, title_cells: int, width: int) -> int:
+def _needed_cells(row: ListRow, title_cells: int, width: int) -> int:
     """Returns the cells that a row's text needs without being cut."""
     title, detail = cells(plain_line(row.title)), cells(plain_line(row.detail))
     if title_cells and (row.badges or detail):

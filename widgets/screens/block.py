@@ -155,9 +155,9 @@ class BlockScreen(SearchedScreen):
         return [*first, *(hint for hint in _hints(self.transcript) if hint.key not in taken)]
 
     def on_resize(self) -> None:
-        self.call_after_refresh(self._tell_keys)
+        self.call_after_refresh(self._update_hints)
 
-    def _tell_keys(self) -> None:
+    def _update_hints(self) -> None:
         """Updates the key hints when the block was laid out or replaced."""
         if self.is_attached:
             self.query_one("#keys", KeyHints).show(self._hints())
@@ -173,7 +173,7 @@ class BlockScreen(SearchedScreen):
         if block is None:
             return
         self.transcript.add(block)
-        self._tell_keys()
+        self._update_hints()
         if is_going_on(block):
             cost = time.thread_time() - began
             self.set_timer(max(REFRESH_SECONDS, MIN_PAUSE_FACTOR * cost), self._look_again)
@@ -185,7 +185,7 @@ class BlockScreen(SearchedScreen):
     @on(Transcript.RetryRequested)
     @on(Transcript.BranchRequested)
     @on(Transcript.SymbolChosen)
-    def _go_on_behind(self) -> None:
+    def _close_for_request(self) -> None:
         """Closes the screen, because the request is handled on the page."""
         self.dismiss(None)
 

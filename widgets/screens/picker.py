@@ -172,7 +172,7 @@ class PickerScreen(SheetScreen[Picked | None]):
         """Shows a short note at the right of the title: what just happened, or a problem."""
         self._note = note
         if self.is_there:
-            self._tell_count()
+            self._update_count()
 
     def refresh_preview(self) -> None:
         """Updates the preview of the current row, because more is known about it."""
@@ -266,7 +266,7 @@ class PickerScreen(SheetScreen[Picked | None]):
         self.query_one("#filter", LineInput).display = self.IS_SEARCHED and not is_brief
         self.query_one(RowList).show(_numbered(shown) if is_brief else shown, query=query, keep=keep)
         self._fit()
-        self._tell_count()
+        self._update_count()
         needing = {action.id for action in self.ACTIONS if action.needs_row} | {"tui.select.confirm"}
         hints = [hint for hint in self.hints() if self.row is not None or hint.id not in needing]
         self.query_one("#keys", KeyHints).show(hints)
@@ -275,7 +275,7 @@ class PickerScreen(SheetScreen[Picked | None]):
         """Adjusts the visible rows to each other; subclasses override it."""
         return shown
 
-    def _tell_count(self) -> None:
+    def _update_count(self) -> None:
         shown = sum(not item.row.is_heading for item in self.query_one(RowList).shown)
         total = sum(not row.is_heading for row in self._rows)
         count = f"{total:,}" if shown == total else f"{shown:,} of {total:,}"

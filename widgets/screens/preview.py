@@ -93,7 +93,7 @@ class Preview(ScrollView, can_focus=False):
         return textual_inside.vertical_scrollbar(self, textual_inside.FastScrollBar)
 
     def _lay_out(self) -> None:
-        width = _room(self.size.width)
+        width = _text_width(self.size.width)
         self._rows = rows = _wrapped(self.shown, width, self._longest)
         textual_inside.resize_content(self, Size(width, len(rows)))  # the text changes with each key
         self.refresh()
@@ -117,10 +117,10 @@ class Preview(ScrollView, can_focus=False):
 
 def row_count(text: PreviewText, width: int) -> int:
     """Returns the number of rows that the text needs in a pane of this width."""
-    return len(_wrapped(text, _room(width), MAX_PREVIEW_CHARS))
+    return len(_wrapped(text, _text_width(width), MAX_PREVIEW_CHARS))
 
 
-def _room(width: int) -> int:
+def _text_width(width: int) -> int:
     return max(8, width - 3)
 
 

@@ -220,7 +220,7 @@ class ApprovalBar(Widget, can_focus=False):
             return False
         held = self._held_key[0] if self._held_key is not None else ""
         if held and event.key in ("enter", "backspace", "escape"):
-            self._drop_held()
+            self._release_held_key()
             if event.key == "enter":
                 self._answer_by_letter(held)
             return event.key != "escape"
@@ -232,7 +232,7 @@ class ApprovalBar(Widget, can_focus=False):
             return False
         if not self.arming.was_armed and not self._is_in_use:
             if event.key == "enter":
-                self._say_too_early()
+                self._flash_not_yet()
             return event.key == "enter"
         if event.key in ("up", "down"):
             self._is_in_use = True
@@ -240,7 +240,7 @@ class ApprovalBar(Widget, can_focus=False):
         elif event.key == "enter":
             self._choose(self._at)
         else:
-            self._hold(event.character or "")
+            self._hold_key(event.character or "")
         return True
 
     def _is_answer(self, event: events.Key) -> bool:
@@ -255,7 +255,7 @@ class ApprovalBar(Widget, can_focus=False):
         if not self.arming.was_armed:
             return False
         if option == "once":
-            self._hold(character)
+            self._hold_key(character)
         elif option == "deny":
             self.answer(False)
         elif option == "always":
@@ -280,15 +280,15 @@ class ApprovalBar(Widget, can_focus=False):
         self._fit()
         return True
 
-    def _hold(self, character: str) -> None:
-        timer = self.set_timer(HOLD_SECONDS, self._held_long_enough)
+    def _hold_key(self, character: str) -> None:
+        timer = self.set_timer(HOLD_SECONDS, self._on_hold_timeout)
         self._held_key = (character, timer)
 
-    def _held_long_enough(self) -> None:
-        if (held := self._drop_held()) and self.asked is not None:
+    def _on_hold_timeout(self) -> None:
+        if (held := self._release_held_key()) and self.asked is not None:
             self._answer_by_letter(held)
 
-    def _drop_held(self) -> str:
+    def _release_held_key(self) -> str:
         if self._held_key is None:
             return ""
         (held, timer), self._held_key = self._held_key, None
@@ -297,7 +297,7 @@ class ApprovalBar(Widget, can_focus=False):
 
     def _release(self) -> None:
         """Writes a held letter into the editor: a text begins with it."""
-        if held := self._drop_held():
+        if held := self._release_held_key():
             self._give_back(held)
 
     def _answer_by_letter(self, character: str) -> None:
@@ -355,10 +355,10 @@ class ApprovalBar(Widget, can_focus=False):
     def _is_ready(self) -> bool:
         """Returns whether the key came while answers are accepted; if not, the card says so."""
         if not self.arming.was_armed:
-            self._say_too_early()
+            self._flash_not_yet()
         return self.arming.was_armed
 
-    def _say_too_early(self) -> None:
+    def _flash_not_yet(self) -> None:
         self._too_early_until = self._clock() + TOO_EARLY_SECONDS
         self._fit()
 
@@ -404,9 +404,9 @@ class ApprovalBar(Widget, can_focus=False):
         elif asked.confirmation_word is not None and self._types(event, asked.confirmation_word):
             self._fit()
         elif self.arming.is_shown_long(self._clock()):
-            self._do(event, asked)
+            self._handle_focused_key(event, asked)
         else:
-            self._say_too_early()
+            self._flash_not_yet()
 
     def _types(self, event: events.Key, word: str) -> bool:
         """Handles typing the confirmation word of a dangerous command, then Enter; returns whether
@@ -422,7 +422,7 @@ class ApprovalBar(Widget, can_focus=False):
             return False
         return True
 
-    def _do(self, event: events.Key, asked: ApprovalRequest) -> None:
+    def _handle_focused_key(self, event: events.Key, asked: ApprovalRequest) -> None:
         """Handles a key of the focused card: here no typing is going on, so that it counts at once."""
         key, character = event.key, event.character or ""
         if key in ("up", "down", "j", "k"):

@@ -161,17 +161,17 @@ class QueueView(Widget, can_focus=True):
             self.post_message(self.MoveRequested(self.current.id, delta))
 
     def action_edit(self) -> None:
-        self._ask(self.EditRequested)
+        self._request(self.EditRequested)
 
     def action_remove(self) -> None:
-        self._ask(self.RemoveRequested)
+        self._request(self.RemoveRequested)
 
     def action_switch(self) -> None:
-        self._ask(self.SwitchRequested)
+        self._request(self.SwitchRequested)
 
     def action_leave(self) -> None:
         self.post_message(self.Left())
 
-    def _ask(self, kind: type[EditRequested]) -> None:
+    def _request(self, kind: type[EditRequested]) -> None:
         if self.current is not None:
             self.post_message(kind(self.current.id))

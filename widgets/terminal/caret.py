@@ -14,7 +14,7 @@ _STEADY_BLOCK, _BLINKING_BLOCK = "\x1b[2 q", "\x1b[1 q"
 _STEADY_BAR, _BLINKING_BAR = "\x1b[6 q", "\x1b[5 q"
 _SHOW = "\x1b[?25h"
 _HIDE = "\x1b[?25l"
-_OWN_SHAPE = "\x1b[0 q"
+_DEFAULT_SHAPE = "\x1b[0 q"
 
 
 def is_drawn(widget: Widget) -> bool:
@@ -32,7 +32,7 @@ def show(widget: Widget, *, blinks: bool = False, is_bar: bool = False) -> None:
 def hide(widget: Widget) -> None:
     """Hides the cursor; when the application ends, shows it in the shell's shape instead."""
     is_leaving = widget.app.return_code is not None or not widget.app.is_running
-    _write(widget, _OWN_SHAPE if is_leaving else _HIDE + _OWN_SHAPE)
+    _write(widget, _DEFAULT_SHAPE if is_leaving else _HIDE + _DEFAULT_SHAPE)
 
 
 def follow_suspension(

@@ -63,7 +63,7 @@ def copy(
     by = ""
     for command in _writers(env):
         program = find(command[0])
-        if program and _feed((program, *command[1:]), text, env):
+        if program and _copy_with_program((program, *command[1:]), text, env):
             by = command[0]
             break
     sequence = osc52(text, env) if write is not None else ""
@@ -131,7 +131,7 @@ def _readers(env: Mapping[str, str]) -> list[tuple[Sequence[str], Sequence[str]]
     return found
 
 
-def _feed(command: Sequence[str], text: str, env: Mapping[str, str]) -> bool:
+def _copy_with_program(command: Sequence[str], text: str, env: Mapping[str, str]) -> bool:
     try:
         done = subprocess.run(
             command,

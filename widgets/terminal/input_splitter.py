@@ -24,7 +24,7 @@ _BEGUN = late(
     ")?\\Z"
 )
 """Matches the incomplete start of a paste or reply, or a lone Escape, at the end of the input."""
-_CERTAIN_REPLY = late("\x1b(?:_G[a-zA-Z]=|P>\\||\\]\\d+;)")
+_REPLY_START = late("\x1b(?:_G[a-zA-Z]=|P>\\||\\]\\d+;)")
 """Input that starts like this cannot be a key press."""
 _MAX_REPLY_LENGTH = 200
 _REPLY_TIMEOUT = 1.0
@@ -96,7 +96,7 @@ class InputSplitter:
         if begun and not found.start():
             self._fragment = begun
         else:
-            is_sure = _CERTAIN_REPLY.match(self._held_text) is not None
+            is_sure = _REPLY_START.match(self._held_text) is not None
             self._fragment = self._held_text if is_sure else ""
             is_sequence = self._held_text.startswith("\x1b[")  # read at once, so hardly Alt and a bracket
             self._hold_deadline = self._clock() + (_REPLY_TIMEOUT if is_sure or is_sequence else ESCAPE_DELAY)

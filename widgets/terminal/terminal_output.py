@@ -126,7 +126,7 @@ class OutputDiff:
         return out
 
     def _encode_changes(self, update: ChopsUpdate, system: ColorSystem) -> list[str]:
-        wanted = _wanted(update)
+        wanted = _wanted_runs(update)
         out: list[str] = [self._over.clear_before_write(self._rows, wanted)] if self._over is not None else []
         move = find_move(self._rows, wanted)
         if move is not None and not (self._over is not None and self._over.covers(move.top, move.bottom)):
@@ -201,12 +201,18 @@ def find_move(rows: dict[int, Row], wanted: dict[int, list[WrittenRun]]) -> Move
     if up == 0 or steps[up] <= steps.get(0, 0) or steps[up] < fewest:
         return None
     top, bottom = min(wanted), max(wanted) + 1
-    if bottom - top != len(wanted) or abs(up) >= bottom - top or not _is_known(rows, top, bottom, wanted):
+    if (
+        bottom - top != len(wanted)
+        or abs(up) >= bottom - top
+        or not _is_already_shown(rows, top, bottom, wanted)
+    ):
         return None
     return MovedRows(top, bottom, up)
 
 
-def _is_known(rows: dict[int, Row], top: int, bottom: int, wanted: dict[int, list[WrittenRun]]) -> bool:
+def _is_already_shown(
+    rows: dict[int, Row], top: int, bottom: int, wanted: dict[int, list[WrittenRun]]
+) -> bool:
     """Returns whether every cell of these rows is either wanted or remembered, so that it can be
     restored."""
     width = max((run.end for y in range(top, bottom) for run in rows.get(y, {}).values()), default=0)
@@ -238,7 +244,7 @@ def _is_cut(row: Row, runs: Iterable[WrittenRun]) -> bool:
     return False
 
 
-def _wanted(update: ChopsUpdate) -> dict[int, list[WrittenRun]]:
+def _wanted_runs(update: ChopsUpdate) -> dict[int, list[WrittenRun]]:
     """Returns the runs that an update contains, by row."""
     wanted: dict[int, list[WrittenRun]] = {}
     for y, x1, x2 in update.spans:

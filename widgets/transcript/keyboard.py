@@ -129,9 +129,9 @@ class Keyboard:
             target += direction
         if 0 <= target < len(column):
             self._set_cursor(column.items[target].block.id)
-            self._bring_into_view(target, from_below=direction < 0)
+            self._scroll_into_view(target, from_below=direction < 0)
 
-    def _bring_into_view(self, index: int, *, from_below: bool) -> None:
+    def _scroll_into_view(self, index: int, *, from_below: bool) -> None:
         top, height = self.column.heights.top(index), self.column.measure(index)
         y, room = self.viewport.top, self.viewport.height
         if top >= y and top + height <= y + room:

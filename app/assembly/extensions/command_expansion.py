@@ -30,7 +30,7 @@ class CommandExpansion:
         self._limiting: PromptTemplate | None = None
         """The command whose `allowed-tools` limits the present run, or the next one."""
         self._former_model: Model | None = None
-        assembled.session.subscribe(self._settle, hears={"agent_settled"})
+        assembled.session.subscribe(self._finish_command, hears={"agent_settled"})
 
     async def expand(self, command: PromptTemplate, arguments: str) -> str:
         """Returns the prompt of a command. Raises `RequestRefused` when a part of it cannot be made, so that
@@ -115,7 +115,7 @@ class CommandExpansion:
             self._former_model = session.model
             await session.models.use(found.model)
 
-    async def _settle(self, event: Event) -> None:
+    async def _finish_command(self, event: Event) -> None:
         self._limiting = None
         former, self._former_model = self._former_model, None
         if former is not None:

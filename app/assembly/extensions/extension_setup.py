@@ -68,9 +68,9 @@ async def connect_extensions(
     async def follow() -> None:
         """Replaces the extensions of the former folder with those of the new one."""
         await reload()  # without the new folder's own, since no one has vouched for it yet
-        if await _vouched(assembled, paths, options):
+        if await _trust_by_extensions(assembled, paths, options):
             await reload()
-        _tell_unasked(assembled, mode)
+        _report_untrusted_parts(assembled, mode)
 
     async def trust(question: TrustQuestion, is_trusted: bool) -> None:
         apply_trust(
@@ -115,7 +115,7 @@ async def connect_extensions(
     resolve_missing_model(assembled, assembled.wishes.settle())
     refuse_without_prices(assembled, options)
     await resources.discover(extensions, "startup")
-    _tell_of_the_start(assembled, resources, is_summary_shown=options.verbose and mode == "tui")
+    _report_start(assembled, resources, is_summary_shown=options.verbose and mode == "tui")
     await extensions.start()
     await offer_left_changes(session, is_told=mode in ("tui", "rpc", "acp"))
     assembled.ground.subscribe(follow)
@@ -134,7 +134,7 @@ def _without_extension_flags(options: Options, catalogue: ExtensionCatalogue) ->
     return options.without_values_of(catalogue.valued_flags())
 
 
-def _tell_of_the_start(
+def _report_start(
     assembled: AssembledSession, resources: SessionResources, *, is_summary_shown: bool
 ) -> None:
     """`is_summary_shown`: the summary is part of the page; in other modes it goes to standard error."""
@@ -188,12 +188,12 @@ async def _load(assembled: AssembledSession, paths: Paths, options: Options, ext
     await extensions.load([source for source in assembled.chosen.sources if source.name not in loaded])
 
 
-def _tell_unasked(assembled: AssembledSession, mode: Mode) -> None:
+def _report_untrusted_parts(assembled: AssembledSession, mode: Mode) -> None:
     if mode != "tui" and (left_out := untrusted_notice(assembled.project.decision)) is not None:
         assembled.session.events.notify(left_out, "warning")
 
 
-async def _vouched(assembled: AssembledSession, paths: Paths, options: Options) -> bool | None:
+async def _trust_by_extensions(assembled: AssembledSession, paths: Paths, options: Options) -> bool | None:
     """Asks extensions whether another folder is trusted, where there is no decision yet."""
     if assembled.project.decision.reason != "not-asked":
         return None

@@ -39,7 +39,7 @@ def run(words: list[str]) -> int:
 
 def serve(options: Options, paths: Paths, log_file: Path | None = None) -> int:
     """Serves one client. The client names the folder of each session."""
-    _refuse_what_the_client_says(options)
+    _refuse_client_options(options)
 
     async def served() -> int:
         return await run_acp(options, paths, ending_signal(), log_file)
@@ -71,7 +71,7 @@ def _without_log(words: list[str]) -> tuple[list[str], Path | None]:
     return [*words[:at], *words[at + 2 :]], current_folder() / Path(words[at + 1]).expanduser()
 
 
-def _refuse_what_the_client_says(options: Options) -> None:
+def _refuse_client_options(options: Options) -> None:
     named = {
         "a prompt": bool(options.words),
         "--session": options.session is not None,

@@ -68,7 +68,7 @@ async def sign_in(
     """Signs in with an account where the provider offers it and it is wanted, else with a key, which `ask`
     checks. Returns a sentence about the result. Raises `CredentialError`."""
     sign_in = credentials.sign_ins.get(provider)
-    if sign_in is None or with_key or await ui.select("How?", _ways(sign_in, page)) == "key":
+    if sign_in is None or with_key or await ui.select("How?", _sign_in_choices(sign_in, page)) == "key":
         key = (await ui.secret(f"API key for {provider} (or $NAME, or !command): ")).strip()
         if not key:
             raise CredentialError("No key was entered. Run the command again and paste the key.")
@@ -83,7 +83,7 @@ async def sign_in(
     return ""
 
 
-def _ways(sign_in: SignIn, page: str) -> list[tuple[str, str]]:
+def _sign_in_choices(sign_in: SignIn, page: str) -> list[tuple[str, str]]:
     needs = ""
     if sign_in.missing:
         needs = f": needs an application of your own, its id in {sign_in.missing} ({page} says how)"

@@ -56,10 +56,10 @@ For tasks that do not say otherwise:
   --setup-limit SECONDS, --check-limit SECONDS (600)
 """
 _TEXTS = ("prompt", "folder", "repo", "rev", "thinking", "tools", "permissions", "setup", "check")
-_COUNTS = ("max-turns", "max-tokens")
-_AMOUNTS = ("max-cost", "time-limit", "setup-limit", "check-limit")
-_FLAGS = frozenset((*_TEXTS, *_COUNTS, *_AMOUNTS))
-_OWN = frozenset(("out", "jobs", "retry", "budget", "work", "models", "repeat", "prompt-file"))
+_COUNT_FLAGS = ("max-turns", "max-tokens")
+_AMOUNT_FLAGS = ("max-cost", "time-limit", "setup-limit", "check-limit")
+_FLAGS = frozenset((*_TEXTS, *_COUNT_FLAGS, *_AMOUNT_FLAGS))
+_BATCH_FLAGS = frozenset(("out", "jobs", "retry", "budget", "work", "models", "repeat", "prompt-file"))
 _SWITCHES = frozenset(("dry-run", "json"))
 _TIME_LIMIT = 3_600.0
 _SHOWN_RUNS = 20
@@ -106,7 +106,7 @@ def _read(words: list[str]) -> _Words:
             name, separator, inline = word[2:].partition("=")
             if name in _SWITCHES and not separator:
                 switches.add(name)
-            elif name in _FLAGS or name in _OWN:
+            elif name in _FLAGS or name in _BATCH_FLAGS:
                 if not separator and not rest:
                     raise UsageError(f"--{name} needs a value. bayou batch --help lists the options.")
                 values[name] = inline if separator else rest.pop(0)
@@ -133,7 +133,7 @@ def _request(asked: _Words) -> BatchRequest:
             base=base,
         ),
         jobs=_count("jobs", values.get("jobs", str(os.cpu_count() or 1))),
-        budget=_amount("budget", values["budget"]) if "budget" in values else None,
+        budget=_parse_amount("budget", values["budget"]) if "budget" in values else None,
         retry=frozenset(_outcome(one) for one in values["retry"].split(","))
         if "retry" in values
         else frozenset(),
@@ -143,12 +143,12 @@ def _request(asked: _Words) -> BatchRequest:
 
 def _defaults(values: dict[str, str], base: Path) -> TaskFields:
     fields: dict[str, Any] = {name: values[name] for name in _TEXTS if name in values}
-    for name in _COUNTS:
+    for name in _COUNT_FLAGS:
         if name in values:
             fields[name.replace("-", "_")] = _count(name, values[name])
-    for name in _AMOUNTS:
+    for name in _AMOUNT_FLAGS:
         if name in values:
-            fields[name.replace("-", "_")] = _amount(name, values[name])
+            fields[name.replace("-", "_")] = _parse_amount(name, values[name])
     for name, choices in (("thinking", get_args(Thinking)), ("permissions", get_args(Permissions))):
         if name in fields and fields[name] not in choices:
             raise UsageError(f"--{name} {fields[name]}: not one of {', '.join(choices)}.")
@@ -176,7 +176,7 @@ def _count(name: str, text: str) -> int:
     return int(text)
 
 
-def _amount(name: str, text: str) -> float:
+def _parse_amount(name: str, text: str) -> float:
     try:
         amount = float(text)
     except ValueError:
@@ -197,7 +197,7 @@ async def _dry_run(request: BatchRequest) -> int:
     batch = read_batch(request)
     await find_commits(batch.runs, {}, request.home)
     models = Counter(run.task.model or "the default model" for run in batch.runs)
-    print_line(f"{pluralized(len(batch.runs), 'run')}, {request.jobs} at a time: {_counts(models)}.")
+    print_line(f"{pluralized(len(batch.runs), 'run')}, {request.jobs} at a time: {_counts_text(models)}.")
     for one in batch.runs[:_SHOWN_RUNS]:
         print_line(f"  {one.key}  {_place(one)}")
     if len(batch.runs) > _SHOWN_RUNS:
@@ -312,5 +312,5 @@ class _Lines:
         return f"{told}. {spent}."
 
 
-def _counts(counts: "Counter[str]") -> str:
+def _counts_text(counts: "Counter[str]") -> str:
     return ", ".join(f"{count} {name}" for name, count in counts.most_common())

@@ -48,8 +48,8 @@ def _completes_path(flag: Flag) -> bool:
 
 def _bash() -> str:
     cases = [
-        f"        {_either(_MODEL_FLAGS)}) found=$(bayou completions models 2>/dev/null) ;;",
-        f"        {_either(_SESSION_FLAGS)}) found=$(bayou completions sessions 2>/dev/null) ;;",
+        f"        {_case_pattern(_MODEL_FLAGS)}) found=$(bayou completions models 2>/dev/null) ;;",
+        f"        {_case_pattern(_SESSION_FLAGS)}) found=$(bayou completions sessions 2>/dev/null) ;;",
     ]
     for flag in FLAGS:
         if flag.choices:
@@ -77,7 +77,7 @@ def _bash() -> str:
     )
 
 
-def _either(flags: tuple[str, ...]) -> str:
+def _case_pattern(flags: tuple[str, ...]) -> str:
     return "|".join(name for flag in FLAGS if flag.name in flags for name in _names(flag))
 
 

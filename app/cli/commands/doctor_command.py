@@ -170,7 +170,7 @@ async def _network(settings: EffectiveSettings, models: list[Model]) -> Finding:
     if network.http_proxy or os.environ.get("HTTPS_PROXY") or os.environ.get("https_proxy"):
         return Finding(subject="network", state="ok", text="through a proxy, which is not asked")
     hosts = sorted({host for model in models if (host := _host_of(model)) is not None})
-    reached = await asyncio.gather(*map(_reach, hosts))
+    reached = await asyncio.gather(*map(_is_reachable, hosts))
     failed = [host for host, is_reached in zip(hosts, reached, strict=True) if not is_reached]
     if failed:
         names = ", ".join(f"{host}:{port}" for host, port in failed)
@@ -189,7 +189,7 @@ def _host_of(model: Model) -> tuple[str, int] | None:
     return (url.hostname, url.port or (443 if url.scheme == "https" else 80)) if url.hostname else None
 
 
-async def _reach(address: tuple[str, int]) -> bool:
+async def _is_reachable(address: tuple[str, int]) -> bool:
     try:
         async with asyncio.timeout(_SECONDS_TO_CONNECT):
             _, writer = await asyncio.open_connection(*address)

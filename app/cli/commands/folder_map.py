@@ -43,7 +43,7 @@ def run_folder(folder: Path, asked: MapArguments, cache: Path) -> int:
     below = os.path.relpath(place, os.path.realpath(repository.root))
     below = "" if below == "." else below
     if asked.index:
-        return _tell_index(repository, problem)
+        return _print_index_state(repository, problem)
     tokens = asked.tokens or DEFAULT_TOKENS
     if asked.about is not None:
         answer = repository.map_about(asked.about, below=below, tokens=tokens)
@@ -91,7 +91,7 @@ def _as_data(answer: MapAnswer) -> dict[str, Any]:
     }
 
 
-def _tell_index(repository: MappedRepository, problem: str) -> int:
+def _print_index_state(repository: MappedRepository, problem: str) -> int:
     if problem:
         print_problem(problem)
         return 1

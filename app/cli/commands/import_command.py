@@ -40,7 +40,7 @@ def run(words: list[str]) -> int:
     if not taken:
         print_line("There is nothing to import.")
         return 0
-    if not agrees and not _agreed(len(taken)):
+    if not agrees and not _confirm_import(len(taken)):
         return 1
 
     def set_setting(name: str, value: Any) -> None:
@@ -84,7 +84,7 @@ def _effect(item: ImportItem) -> str:
     return programs_and_addresses(item.source) if item.kind == "models" else ""
 
 
-def _agreed(count: int) -> bool:
+def _confirm_import(count: int) -> bool:
     if not sys.stdin.isatty():
         print_line("Nothing was copied. Add --yes to copy without being asked.")
         return False

@@ -69,11 +69,11 @@ def run(words: list[str]) -> int:
                 f"{name} is not a folder; --about, --tokens, --index and --forget are only for folders."
             )
         else:
-            failed |= not _told(name, asked, cache)
+            failed |= not _manage_cache(name, asked, cache)
     return 1 if failed else 0
 
 
-def _told(name: str, asked: MapArguments, cache: Path) -> bool:
+def _manage_cache(name: str, asked: MapArguments, cache: Path) -> bool:
     try:
         outline = map_file(Path(name), cache=shared_cache(cache / "maps"))
     except OSError as problem:

@@ -66,7 +66,7 @@ def _run(words: list[str]) -> int:
 
             return contact(verb, rest, servers.paths)
         case "get" | "remove" | "enable" | "disable" | "logs":
-            return getattr(servers, verb)(_one_name(verb, rest))
+            return getattr(servers, verb)(_single_name(verb, rest))
         case _:
             raise UsageError(f"Unknown command: bayou mcp {' '.join(words)}. Commands:\n{USAGE}")
 
@@ -222,7 +222,7 @@ class _Servers:
         return self.paths.project_dir / "mcp.json" if is_local else user_servers_file(self.paths)
 
 
-def _one_name(verb: str, words: list[str]) -> str:
+def _single_name(verb: str, words: list[str]) -> str:
     if len(words) != 1 or words[0].startswith("-"):
         raise UsageError(f"Server name required. Usage: bayou mcp {verb} NAME")
     return words[0]
@@ -274,7 +274,7 @@ def added_server(words: list[str]) -> AddedServer:
                 raise UsageError(f"{word} needs a value. See bayou mcp --help.")
             value = rest.pop(0)
         if word.startswith("-"):
-            _take_flag(added, word, value)
+            _set_flag(added, word, value)
         elif added.name:
             told = (
                 f'Unexpected argument "{word}". Put the server\'s command after --: bayou mcp add NAME '
@@ -289,7 +289,7 @@ def added_server(words: list[str]) -> AddedServer:
     return added
 
 
-def _take_flag(added: AddedServer, word: str, value: str) -> None:
+def _set_flag(added: AddedServer, word: str, value: str) -> None:
     entry = added.entry
     match word:
         case "-l" | "--local":

@@ -39,7 +39,9 @@ async def _with_session(verb: str, names: list[str], paths: Paths, *, opens_brow
     assembled = assemble_session(options, paths, dict(os.environ), ends_with_answer=True)
     try:
         return await (
-            _tested(assembled, names) if verb == "test" else _said(assembled, verb, names[0], opens_browser)
+            _tested(assembled, names)
+            if verb == "test"
+            else _run_verb(assembled, verb, names[0], opens_browser)
         )
     finally:
         await close_session(assembled.session)
@@ -65,7 +67,7 @@ async def _tested(assembled: AssembledSession, names: list[str]) -> int:
     return worst
 
 
-async def _said(assembled: AssembledSession, verb: str, name: str, opens_browser: bool) -> int:
+async def _run_verb(assembled: AssembledSession, verb: str, name: str, opens_browser: bool) -> int:
     if verb == "restart":
         print_line(await test_server(assembled.session.mcp, name))
         print_line(

@@ -40,10 +40,10 @@ def run(words: list[str]) -> int:
     if words[:1] == ["explain"] and len(words) > 1:
         return asyncio.run(_explained(words[1:]))
     if words[:1] == ["try"] and len(words) > 1:
-        return asyncio.run(_tried(" ".join(words[1:])))
+        return asyncio.run(_run_in_sandbox(" ".join(words[1:])))
     if words not in ([], ["--json"], ["check"], ["check", "--json"]):
         raise UsageError(f"Unknown command: bayou sandbox {' '.join(words)}. Commands:\n{_USAGE}")
-    return _told(is_json="--json" in words)
+    return _print_state(is_json="--json" in words)
 
 
 def _boxes() -> tuple[Sandboxes, Workspace]:
@@ -79,7 +79,7 @@ def sandbox_state() -> SandboxState:
     return state
 
 
-def _told(*, is_json: bool) -> int:
+def _print_state(*, is_json: bool) -> int:
     state = sandbox_state()
     if is_json:
         print_json(msgspec.to_builtins(state))
@@ -94,7 +94,7 @@ async def _explained(paths: list[str]) -> int:
         box = await boxes.for_call(_TOOL_CALL_ID)
         for path in paths:
             whole = absolute_path(path, Path(workspace.cwd))
-            print_line(f"{path}: {_why(box, workspace.files.real_path(whole))}")
+            print_line(f"{path}: {_path_reason(box, workspace.files.real_path(whole))}")
     except ToolError as problem:
         raise UsageError(str(problem)) from None
     finally:
@@ -103,7 +103,7 @@ async def _explained(paths: list[str]) -> int:
     return 0
 
 
-def _why(box: Box | None, path: str) -> str:
+def _path_reason(box: Box | None, path: str) -> str:
     if box is None:
         return "no sandbox: commands can do everything that you can"
     hidden = covering_place(path, box.hidden)
@@ -117,7 +117,7 @@ def _why(box: Box | None, path: str) -> str:
     return "readable, not writable: it is outside the writable folders (setting sandbox.write adds folders)"
 
 
-async def _tried(command: str) -> int:
+async def _run_in_sandbox(command: str) -> int:
     boxes, workspace = _boxes()
     plan = SpawnPlan(
         command=command,

@@ -61,13 +61,13 @@ def run(words: list[str]) -> int:
     asked = _read(words)
     paths = Paths.from_env(os.environ, current_folder())
     try:
-        return _do(asked, paths)
+        return _run(asked, paths)
     except (UserError, SessionError) as problem:
         print_problem(str(problem))
         return 1
 
 
-def _do(asked: _UndoArguments, paths: Paths) -> int:
+def _run(asked: _UndoArguments, paths: Paths) -> int:
     effective_settings = EffectiveSettings(paths)
     places = SessionPaths(own=paths.sessions_dir, cwd=paths.cwd, effective_settings=effective_settings)
     if asked.session is not None:
@@ -90,7 +90,7 @@ def _do(asked: _UndoArguments, paths: Paths) -> int:
         parts = open_undo(log, place, log.cwd, limit=lambda: limit)
         try:
             plan = _planned(asked, parts)
-            return _carried_out(asked, plan, parts) if asked.yes else _previewed(asked, plan)
+            return _restore(asked, plan, parts) if asked.yes else _previewed(asked, plan)
         finally:
             parts.close()
     finally:
@@ -152,7 +152,7 @@ def _line(row: RestoreFileRow, asked: _UndoArguments, width: int) -> str:
     return f"  {_STATE_MARKS[row.state]} {path:{width}}  {said}"
 
 
-def _carried_out(asked: _UndoArguments, plan: RestorePlan, parts: SessionUndo) -> int:
+def _restore(asked: _UndoArguments, plan: RestorePlan, parts: SessionUndo) -> int:
     data = parts.restores.carry_out(plan, asked.choices)
     if data.total:
         _record(data, parts)

@@ -62,7 +62,7 @@ def run(words: list[str]) -> int:
         print_json(_as_data(parts, found))
         return 0
     ways = GROUPINGS if wanted.by is None else (wanted.by,)
-    lines = [_told(sum_parts(parts))]
+    lines = [_usage_text(sum_parts(parts))]
     for by in ways if parts else ():
         lines += ["", *_table(group_usage(parts, by), by, None if wanted.by else _MAX_ROWS, paths.home)]
     print_line("\n".join(lines))
@@ -92,7 +92,7 @@ def _read(words: list[str]) -> _UsageArguments:
     return wanted
 
 
-def _told(used: UsageSum) -> str:
+def _usage_text(used: UsageSum) -> str:
     if not used.answers:
         return "No usage recorded yet."
     answers = pluralized(used.answers, "answer")

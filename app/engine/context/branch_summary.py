@@ -43,7 +43,7 @@ class BranchSummariser(msgspec.Struct, eq=False, kw_only=True):
         `before_moving` is awaited last, when only it can still stop the move."""
         log = self.conversation.log
         leaving = self._request(log.leaf_id, target_id, wish)
-        opinion = await self._ask_hooks(leaving, "An extension cancelled the move to another branch.")
+        opinion = await self._run_hooks(leaving, "An extension cancelled the move to another branch.")
         wish = opinion.changed(wish)
         written, files = _extension_summary(opinion), FileLists()
         if written is not None or (wish.summarise and leaving.messages):
@@ -67,7 +67,7 @@ class BranchSummariser(msgspec.Struct, eq=False, kw_only=True):
                 "That branch has no messages beyond those of the current branch, so there is nothing to "
                 "merge."
             )
-        opinion = await self._ask_hooks(merging, "An extension cancelled the merge.")
+        opinion = await self._run_hooks(merging, "An extension cancelled the merge.")
         wish = opinion.changed(wish)
         files = await self._files(merging.entries)
         written = _extension_summary(opinion) or await self._write(merging.entries, wish, files)
@@ -90,7 +90,7 @@ class BranchSummariser(msgspec.Struct, eq=False, kw_only=True):
             wish=wish,
         )
 
-    async def _ask_hooks(self, move: NavigationRequest, refusal: str) -> NavigationOverride:
+    async def _run_hooks(self, move: NavigationRequest, refusal: str) -> NavigationOverride:
         opinion = await self.hooks.before_move(move)
         if opinion.is_cancelled:
             raise NavigationStopped(refusal)

@@ -115,9 +115,9 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
             self._has_reminded = True
             await self._remind()
         if self._mode == "auto" and not self._is_stuck and not self._is_auto_paused:
-            await self._make_room("threshold", run)
+            await self._compact_automatically("threshold", run)
 
-    async def _make_room(
+    async def _compact_automatically(
         self, reason: CompactionReason, run: Abort | None = None, *, will_retry: bool = False
     ) -> bool:
         """Compacts automatically; a failure is reported once and not retried with every answer."""
@@ -142,7 +142,7 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
         if is_overflow and self._mode == "auto" and not self._is_stuck:
             # The server dropped what did not fit and answered anyway, so the answer stays.
             self._is_auto_paused = False
-            await self._make_room("overflow")
+            await self._compact_automatically("overflow")
         elif message.stop_reason not in ("error", "aborted"):
             self._has_warned_stuck = self._has_warned_stuck and self.is_full
             await self.check()
@@ -171,7 +171,7 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
             await self._warn_stuck(f"Compaction failed: {problem}.", has_failed=True)
             return False
         await self.event_bus.publish(EntryAppended(entry=self.conversation.omit(message.id)))
-        return await self._make_room("overflow", will_retry=True)
+        return await self._compact_automatically("overflow", will_retry=True)
 
     async def compact(
         self,
@@ -239,7 +239,7 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
             raise SummaryFailed("The summary is empty, so nothing was compacted. Try /compact again.")
         first_kept = draft.preparation.first_kept_entry_id
         log = self.conversation.log
-        if not (_holds(log.recent_path(), first_kept) or _holds(log.path_to(), first_kept)):
+        if not (_contains_entry(log.recent_path(), first_kept) or _contains_entry(log.path_to(), first_kept)):
             raise NothingToCompact(
                 f"A summary cannot start before entry {first_kept}, because it is not on this branch."
             )
@@ -388,7 +388,7 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
         return f" The largest parts: {told}." if told else ""
 
 
-def _holds(path: Sequence[Entry], entry_id: str) -> bool:
+def _contains_entry(path: Sequence[Entry], entry_id: str) -> bool:
     return any(entry.id == entry_id for entry in path)
 
 

@@ -21,7 +21,7 @@ _MAX_SKILL_CHARS = 40_000
 _INTRODUCTION = "These skills were called for earlier in this conversation. They still apply:"
 
 
-class _GivenSkill(msgspec.Struct, frozen=True, kw_only=True):
+class _LoadedSkill(msgspec.Struct, frozen=True, kw_only=True):
     entry_id: str
     name: str
     location: str
@@ -33,7 +33,7 @@ class ActiveSkills:
 
     def __init__(self, files_of: Callable[[ToolCall], CallFiles]) -> None:
         self._files_of = files_of
-        self._last: dict[str, _GivenSkill] = {}
+        self._last: dict[str, _LoadedSkill] = {}
         """The active skills by name, in the order in which they were last loaded."""
         self._reads: dict[str, str] = {}
         self._last_seen_id = ""
@@ -71,21 +71,21 @@ class ActiveSkills:
     def _catch_up(self, recent: Sequence[Entry], path: Callable[[], Sequence[Entry]]) -> None:
         at = next((index for index, entry in enumerate(recent) if entry.id == self._last_seen_id), None)
         news = recent[at + 1 :] if at is not None and self._last_seen_id else recent
-        if news is recent or _edits_what_was_before(news):
+        if news is recent or _edits_earlier_entries(news):
             self._last, self._reads = {}, {}
             news = path()
-        for given in _given(apply_context_edits(news), self._reads, self._files_of):
+        for given in _loaded_skills(apply_context_edits(news), self._reads, self._files_of):
             self._last.pop(given.name, None)
             self._last[given.name] = given
         self._last_seen_id = next((entry.id for entry in reversed(recent) if entry.id), "")
 
 
-def _edits_what_was_before(news: Sequence[Entry]) -> bool:
+def _edits_earlier_entries(news: Sequence[Entry]) -> bool:
     own = {entry.id for entry in news}
     return any(isinstance(entry, ContextEditEntry) and entry.target_id not in own for entry in news)
 
 
-def _text(newest_first: Sequence[_GivenSkill]) -> str:
+def _text(newest_first: Sequence[_LoadedSkill]) -> str:
     parts, named, size = [_INTRODUCTION], list[str](), 0
     for given in newest_first:
         size += len(given.block)
@@ -98,9 +98,9 @@ def _text(newest_first: Sequence[_GivenSkill]) -> str:
     return "\n\n".join(parts)
 
 
-def _given(
+def _loaded_skills(
     path: Sequence[Entry], reads: dict[str, str], files_of: Callable[[ToolCall], CallFiles]
-) -> Iterator[_GivenSkill]:
+) -> Iterator[_LoadedSkill]:
     """Yields skills that the user loaded with `/skill:name` or `$name`, or the model read. `reads` maps calls that wait
     for their result."""
     for entry in path:  # a path may have very many entries
@@ -112,8 +112,8 @@ def _given(
                 if type(block) is ToolCall and _names_skill(block) and files_of(block).reads:
                     reads[block.id] = block.arguments["path"]
         elif isinstance(message, UserMessage):
-            for skill in parse_sent_skills(text_of(message.content)) if _may_give(message) else ():
-                yield _GivenSkill(
+            for skill in parse_sent_skills(text_of(message.content)) if _may_load_skill(message) else ():
+                yield _LoadedSkill(
                     entry_id=entry.id, name=skill.name, location=skill.location, block=skill.block
                 )
         elif reads and isinstance(message, ToolResultMessage) and not message.is_error:
@@ -121,10 +121,10 @@ def _given(
             if location is not None:
                 name = PurePath(location).parent.name
                 block = skill_block(name, location, text_of(message.content))
-                yield _GivenSkill(entry_id=entry.id, name=name, location=location, block=block)
+                yield _LoadedSkill(entry_id=entry.id, name=name, location=location, block=block)
 
 
-def _may_give(message: UserMessage) -> bool:
+def _may_load_skill(message: UserMessage) -> bool:
     """Whether a prompt may begin with a skill; its first letter decides for most prompts."""
     first = message.content
     if not isinstance(first, str):

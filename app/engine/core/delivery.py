@@ -70,11 +70,11 @@ class MessageDeliveries:
         known = settled if stretch is not None and stretch is request.stretch else 0
         self._settled_of = (request.stretch, max(known, len(request.message_ids)))
         for message_id in request.message_ids[known:]:
-            self._settle(message_id, request_id)
+            self._record_delivery(message_id, request_id)
 
     def failed(self, request_id: str) -> None:
         self._requests.pop(request_id, None)
-        self._drop_lost()
+        self._drop_undeliverable()
 
     def is_open(self, request_id: str) -> bool:
         return request_id in self._requests
@@ -84,20 +84,20 @@ class MessageDeliveries:
 
         A message in an open request can still be delivered."""
         self._lost = {message_id for message_id in self._waiting if is_known(message_id)} - remaining
-        self._drop_lost()
+        self._drop_undeliverable()
 
-    def _drop_lost(self) -> None:
+    def _drop_undeliverable(self) -> None:
         if not self._lost:
             return
         open_ids = {message_id for request in self._requests.values() for message_id in request.message_ids}
         for message_id in self._lost - open_ids:
-            self._settle(message_id, None)
+            self._record_delivery(message_id, None)
         self._lost &= open_ids
 
     def dropped(self, message_id: str) -> None:
         """Notes that a message was removed from its queue and will never be sent."""
         if message_id in self._waiting:
-            self._settle(message_id, None)
+            self._record_delivery(message_id, None)
 
     async def wait(
         self, message_id: str, timeout: float | None = None, *, look: Callable[[], None] = lambda: None
@@ -117,7 +117,7 @@ class MessageDeliveries:
             if future in waiting:
                 waiting.remove(future)
 
-    def _settle(self, message_id: str, request_id: str | None) -> None:
+    def _record_delivery(self, message_id: str, request_id: str | None) -> None:
         if message_id in self._settled:
             return
         self._settled[message_id] = request_id

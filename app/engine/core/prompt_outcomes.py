@@ -78,12 +78,12 @@ class PromptOutcomes:
         """Settles a prompt that was taken out of its queue."""
         for prompt in tuple(self._open):
             if prompt.message_id == message_id:
-                self._settle(prompt, "aborted", session_settled=False)
+                self._end_prompt(prompt, "aborted", session_settled=False)
 
     def close(self) -> None:
         """Settles all open prompts: the session ends."""
         for prompt in tuple(self._open):
-            self._settle(prompt, "aborted")
+            self._end_prompt(prompt, "aborted")
 
     def _note(self, event: Event) -> None:
         if isinstance(event, MessageStart) and isinstance(event.message, UserMessage):
@@ -105,7 +105,7 @@ class PromptOutcomes:
         if prompt.is_follow_up:  # it waits until the agent has finished its earlier work
             for earlier in tuple(self._open):
                 if earlier.is_delivered:
-                    self._settle(earlier, _status(earlier), session_settled=False)
+                    self._end_prompt(earlier, _status(earlier), session_settled=False)
         prompt.is_delivered = True
 
     def _settled(self, *, is_aborted: bool) -> None:
@@ -114,9 +114,9 @@ class PromptOutcomes:
         }
         for prompt in tuple(self._open):
             if prompt.message_id not in waiting:
-                self._settle(prompt, "aborted" if is_aborted else _status(prompt))
+                self._end_prompt(prompt, "aborted" if is_aborted else _status(prompt))
 
-    def _settle(self, prompt: _OpenPrompt, status: Status, *, session_settled: bool = True) -> None:
+    def _end_prompt(self, prompt: _OpenPrompt, status: Status, *, session_settled: bool = True) -> None:
         self._open.remove(prompt)
         if not self._open and self._leave is not None:
             self._leave()

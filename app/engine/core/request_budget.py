@@ -73,7 +73,7 @@ class RequestBudget:
 
     def admit(self, *, is_turn: bool = False) -> None:
         """Checks the limits before a request. Raises `LimitReached`."""
-        reached = self._reached(is_turn=is_turn)
+        reached = self._reached_limit(is_turn=is_turn)
         if reached:
             self.has_refused = True
             raise LimitReached(
@@ -87,7 +87,7 @@ class RequestBudget:
         self._running.append(stream)
         return stream
 
-    def _reached(self, *, is_turn: bool) -> str:
+    def _reached_limit(self, *, is_turn: bool) -> str:
         limits = self.limits
         if is_turn and limits.turns is not None and self.turns >= limits.turns:
             return pluralized(limits.turns, "turn")

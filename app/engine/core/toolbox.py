@@ -190,7 +190,7 @@ class Toolbox:
             self._snapshot = told = _ToolSnapshot(
                 changes=changes,
                 active=active,
-                callable=_with_habitual_names({**self._answers(all_), **active}),
+                callable=_with_habitual_names({**self._callable_tools(all_), **active}),
                 declared=tool_declarations(active),
             )
         return told
@@ -205,7 +205,7 @@ class Toolbox:
                 there[tool.name] = self._in_its_mode(tool)
         return {tool.name: tool for tool in there.values()}
 
-    def _answers(self, all_: Mapping[str, Tool]) -> dict[str, Tool]:
+    def _callable_tools(self, all_: Mapping[str, Tool]) -> dict[str, Tool]:
         there = {name: all_[name] for name in self._active if name in all_}
         return {name: all_[name] for rule in self._callable_rules for name in rule(there)}
 

@@ -53,10 +53,10 @@ def _symbol_names(file: FileDifference, patch: str, source: bytes | None) -> Ite
         around = [one for one in symbols if one.start_line <= line <= one.end_line]
         if around:
             innermost = min(around, key=lambda one: one.end_line - one.start_line)
-            yield _whole_name(innermost, symbols)
+            yield _qualified_name(innermost, symbols)
 
 
-def _whole_name(symbol: Symbol, symbols: tuple[Symbol, ...]) -> str:
+def _qualified_name(symbol: Symbol, symbols: tuple[Symbol, ...]) -> str:
     names = [symbol.name]
     while symbol.parent is not None:
         symbol = symbols[symbol.parent]

@@ -67,7 +67,7 @@ class PendingChanges(msgspec.Struct, eq=False, kw_only=True):
     masking: SessionMask
     send: SendMessage
     """Sends the agent a message, which it reads with its next request."""
-    _known: set[str] = msgspec.field(default_factory=set[str])
+    _known_ids: set[str] = msgspec.field(default_factory=set[str])
     """Ids of pending changes that need no reminder."""
     _has_reminded: bool = False
 
@@ -173,7 +173,7 @@ class PendingChanges(msgspec.Struct, eq=False, kw_only=True):
 
     def _on_run_start(self) -> None:
         """Marks pending changes as known: they were left to the user, or are not the model's."""
-        self._known = {one.id for one in self.waiting}
+        self._known_ids = {one.id for one in self.waiting}
         self._has_reminded = False
 
     def reminder(self, last: AssistantMessage | None) -> CustomMessage | None:
@@ -181,7 +181,7 @@ class PendingChanges(msgspec.Struct, eq=False, kw_only=True):
 
         Returns None when the user was asked, when the answer failed, or when the model has no tool to answer
         with."""
-        fresh = [one for one in self.waiting if one.id not in self._known]
+        fresh = [one for one in self.waiting if one.id not in self._known_ids]
         if (
             self._has_reminded
             or not fresh

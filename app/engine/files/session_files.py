@@ -317,7 +317,7 @@ class SessionFiles:
         if not self._is_on or log.path is None or log.is_read_only:
             return None
         left = ChangeLedger(sidecar(log.path, "files")).left_open()
-        words = [_set_aside(log.path, left.bad)] if left.bad else []
+        words = [_save_unreadable_lines(log.path, left.bad)] if left.bad else []
         if not left.lines:
             return " ".join(words).strip() or None
         opened = self._open()
@@ -425,7 +425,7 @@ def _git_differences(
     )
 
 
-def _set_aside(path: Path, lines: Sequence[tuple[int, bytes]]) -> str:
+def _save_unreadable_lines(path: Path, lines: Sequence[tuple[int, bytes]]) -> str:
     """Copies unreadable lines of the ledger beside the session; returns no text if they were copied before."""
     from app.sessions.file.quarantine import copy_to_quarantine  # noqa: PLC0415  (costs start-up)
     from app.sessions.file.session_reader import BadLine  # noqa: PLC0415  (as above)

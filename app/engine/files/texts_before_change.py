@@ -52,7 +52,7 @@ class ChangedTexts:
         self.count += 1
         self._on_change()
         if self._is_wanted() and len(data or b"") <= MAX_FILE_BYTES:
-            self._keep(os.path.realpath(intent.real_path), data)
+            self._store_text(os.path.realpath(intent.real_path), data)
 
     def _after_write(self, change: FileChange) -> None:
         if not self._is_wanted():
@@ -66,13 +66,13 @@ class ChangedTexts:
                 self._size -= len(self._before.pop(path, None) or b"")
         elif change.by == "command":
             if change.before_hash is None:
-                self._keep(path, None)
+                self._store_text(path, None)
             else:
                 with self._lock:
                     if path not in self._before and len(self._by_hash) < _MAX_FILES:
                         self._by_hash.setdefault(path, change.before_hash)
 
-    def _keep(self, path: str, data: bytes | None) -> None:
+    def _store_text(self, path: str, data: bytes | None) -> None:
         with self._lock:
             is_known = path in self._before or path in self._by_hash
             room = self._size + len(data or b"") <= _MAX_TOTAL_BYTES and len(self._before) < _MAX_FILES

@@ -35,7 +35,7 @@ class HelperBudget(RequestBudget):
 
     def admit(self, *, is_turn: bool = False) -> None:
         self._parent.admit()
-        if is_turn and self._has_ended and not self._reached(is_turn=True):
+        if is_turn and self._has_ended and not self._reached_limit(is_turn=True):
             self.has_refused = True
             raise LimitReached("Its limits left room for one last answer, and it called tools instead.")
         super().admit(is_turn=is_turn)

@@ -231,7 +231,7 @@ class HelperTable:
             lambda tools: tuple(tools) if helper.budget.is_ending else (),
             still_answers=True,  # the calls of the answer before
         )
-        leave = session.subscribe(lambda event: self._heard(helper, event))
+        leave = session.subscribe(lambda event: self._on_helper_event(helper, event))
         self._publish(helper)
         is_whole = False
         try:
@@ -345,7 +345,7 @@ class HelperTable:
             delivering.cancel()
         self.copies.let_go()
 
-    def _heard(self, helper: HelperRun, event: Event) -> None:
+    def _on_helper_event(self, helper: HelperRun, event: Event) -> None:
         if isinstance(event, QuestionAsked) and event.answer is not None:
             self._event_bus.publish_now(_named_question(helper, event))
             return

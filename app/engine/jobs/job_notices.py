@@ -41,7 +41,7 @@ def job_table(core: SessionCore, send: SendMessage) -> JobTable:
     return JobTable(
         results.tell,
         core.event_bus.publish_now,
-        record_lost=lambda job: _record_lost(conversation, job.id, job.title, job.call_id),
+        record_lost=lambda job: _record_lost_job(conversation, job.id, job.title, job.call_id),
         record_missing=lambda expected: _record_missing(conversation, expected),
         origin=origin,
         is_here=is_here,
@@ -49,7 +49,7 @@ def job_table(core: SessionCore, send: SendMessage) -> JobTable:
     )
 
 
-def _record_lost(conversation: Conversation, job_id: str, title: str, call_id: str) -> None:
+def _record_lost_job(conversation: Conversation, job_id: str, title: str, call_id: str) -> None:
     """Records that a job has no result and will have none, so that a resumed agent does not wait."""
     if conversation.log.is_read_only:
         return
@@ -70,7 +70,7 @@ def _record_missing(conversation: Conversation, expected: Collection[str]) -> No
             job_id = text_detail(result.details, "jobId")
             first = _text_of(result).partition("\n")[0]
             title = one_line(first.removeprefix(f"Background job {job_id} started: "))
-            _record_lost(conversation, job_id, title, result.tool_call_id)
+            _record_lost_job(conversation, job_id, title, result.tool_call_id)
 
 
 def _announced(messages: Sequence[Message]) -> list[ToolResultMessage]:

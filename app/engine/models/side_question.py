@@ -59,7 +59,7 @@ class SideQuestions(msgspec.Struct, frozen=True):
             answer = await stream.result()
         finally:
             stream.cancel()
-        await self._keep_cost(answer)
+        await self._record_cost(answer)
         if answer.stop_reason == "error":
             raise NoAnswer(answer.error_message or "The question could not be asked.")
         if not answer.text.strip():
@@ -77,7 +77,7 @@ class SideQuestions(msgspec.Struct, frozen=True):
             raise NoAnswer("This session has no messages to hand over yet. Start a new one with /new.")
         return await self._answer(_HANDOFF_TEMPLATE.format(goal=goal.strip()), on_text)
 
-    async def _keep_cost(self, answer: AssistantMessage) -> None:
+    async def _record_cost(self, answer: AssistantMessage) -> None:
         log = self.conversation.log
         if log.is_read_only or not log.is_on_disk:
             return

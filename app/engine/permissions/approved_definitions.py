@@ -36,14 +36,14 @@ class ApprovedDefinitions:
     def allowed(self, reading: ParsedCall, decision: CallDecision | None = None) -> None:
         """Stores the definition of a tool that the user or a rule allowed."""
         if reading.effects.server and (decision is None or _is_decided_by_rule(reading, decision)):
-            self._keep(reading.tool)
+            self._store_definition(reading.tool)
 
     def _has_changed(self, tool: Tool) -> bool:
         """Whether the tool was allowed before with another definition."""
         known = self._read().get(tool.name)
         return known is not None and known != _digest(tool)
 
-    def _keep(self, tool: Tool) -> None:
+    def _store_definition(self, tool: Tool) -> None:
         """Stores the tool's definition."""
         known = self._read()
         with self._lock:

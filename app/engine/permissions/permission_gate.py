@@ -155,7 +155,7 @@ class PermissionGate:
                 knows_shell = True
                 continue
             decision, rules = looked_at.decision, looked_at.rules
-            if _may_lose_files(looked_at):
+            if _may_delete_files(looked_at):
                 decision = await ask_about_unheld(decision, self._unheld, looked_at.place.workspace)
                 if decision.outcome == "run":
                     await asyncio.to_thread(
@@ -219,7 +219,7 @@ class PermissionGate:
             return reading, None
         self._workspace.judged_paths.note((*reading.effects.reads, *reading.effects.writes))
         judged = self._call_judge.judged(reading)
-        if judged.decision.outcome == "run" and not _may_lose_files(judged):
+        if judged.decision.outcome == "run" and not _may_delete_files(judged):
             _record_allowed(self._definitions, self.boxes, reading, judged)
         return reading, judged
 
@@ -267,7 +267,7 @@ class PermissionGate:
                 self._event_bus.warn(text)
 
 
-def _may_lose_files(judged: JudgedCall) -> bool:
+def _may_delete_files(judged: JudgedCall) -> bool:
     """Whether a command that removes files runs in `auto-edit` mode."""
     decision = judged.decision
     removes = any(part.removals for part in decision.verdict.parts)

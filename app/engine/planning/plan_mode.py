@@ -91,7 +91,7 @@ class PlanMode(msgspec.Struct, eq=False):
         """Turns plan mode off and restores the permission mode."""
         if self._mode_before is not None:
             self._note(is_on=False)
-            self._leave()
+            self._leave_plan_mode()
 
     def arrive(self) -> None:
         """Restores plan mode as recorded at another point of the tree, or in another session."""
@@ -99,26 +99,26 @@ class PlanMode(msgspec.Struct, eq=False):
         if is_on and not self.is_on:
             self._enter()
         elif not is_on and self._mode_before is not None:
-            self._leave()
+            self._leave_plan_mode()
 
     def _enter(self) -> None:
         self._mode_before = self.permits.rules.mode
         self.permits.rules.set_mode("read-only")
-        self._tell()
+        self._announce()
 
-    def _leave(self) -> None:
+    def _leave_plan_mode(self) -> None:
         before, self._mode_before = self._mode_before, None
         self.permits.rules.set_mode(before or "ask")
-        self._tell()
+        self._announce()
 
     def _on_mode_change(self) -> None:
         """Ends plan mode when another permission mode is chosen."""
         if self._mode_before is not None and self.permits.rules.mode != "read-only":
             self._mode_before = None
             self._note(is_on=False)
-            self._tell()
+            self._announce()
 
-    def _tell(self) -> None:
+    def _announce(self) -> None:
         """Informs the model with its next request, and publishes the change."""
         self.toolbox.changed()
         self.requests.add_section("plan_mode", _SECTION if self.is_on else None)

@@ -49,7 +49,7 @@ def apply_todo_change(phases: Phases, change: TodoChange) -> Phases:
         case "add":
             return _added(phases, change)
         case "start":
-            name = _one(phases, change)
+            name = _named_item(phases, change)
             paused = _marked(phases, lambda item: item.status == "in_progress", "pending")
             return _marked(paused, lambda item: item.content == name, "in_progress")
         case "done":
@@ -57,7 +57,7 @@ def apply_todo_change(phases: Phases, change: TodoChange) -> Phases:
         case "drop":
             return _closed(phases, change, "abandoned")
         case "block":
-            name = _one(phases, change)
+            name = _named_item(phases, change)
             why = _text(change.note or "") or "blocked"
             return _going_on(_marked(phases, lambda item: item.content == name, "pending", why))
         case _:
@@ -78,12 +78,12 @@ def normalise_phases(phases: Sequence[TodoPhase]) -> Phases:
             status: TodoStatus = item.status
             if status == "in_progress":
                 status, has_current = ("pending" if has_current else status), True
-            item_id = _own_id(item.id, "task", len(seen), ids)
+            item_id = _unique_id(item.id, "task", len(seen), ids)
             tasks.append(msgspec.structs.replace(item, id=item_id, content=content, status=status))
-        phase_id = _own_id(phase.id, "phase", number, ids)
+        phase_id = _unique_id(phase.id, "phase", number, ids)
         name = _text(phase.name) or _DEFAULT_PHASE
         made.append(msgspec.structs.replace(phase, id=phase_id, name=name, tasks=tuple(tasks)))
-    _require_room(max(len(seen), len(made)))
+    _require_item_limit(max(len(seen), len(made)))
     return tuple(made)
 
 
@@ -130,11 +130,11 @@ def _phase_for(phases: Phases, name: str) -> int | None:
 
 
 def _closed(phases: Phases, change: TodoChange, status: TodoStatus) -> Phases:
-    names = {_found(phases, text) for text in change.tasks} or {_one(phases, change)}
+    names = {_found(phases, text) for text in change.tasks} or {_named_item(phases, change)}
     return _going_on(_marked(phases, lambda item: item.content in names, status))
 
 
-def _one(phases: Phases, change: TodoChange) -> str:
+def _named_item(phases: Phases, change: TodoChange) -> str:
     """Returns the text of the item that the operation names; without a name, of the item in progress."""
     if len(change.tasks) > 1:
         raise TodoRefused(f"{change.op} takes one task; these are {len(change.tasks)}.")
@@ -191,18 +191,18 @@ def _checked(text: str, seen: set[str]) -> str:
             f"“{content}” would be in the list twice. Nothing was changed. Give each item its own text."
         )
     seen.add(content)
-    _require_room(len(seen))
+    _require_item_limit(len(seen))
     return content
 
 
-def _require_room(count: int) -> None:
+def _require_item_limit(count: int) -> None:
     if count > MAX_ITEMS:
         raise TodoRefused(
             f"A list has {MAX_ITEMS} items and phases at most. Nothing was changed. Make one of what belongs together."
         )
 
 
-def _own_id(given: str, kind: str, number: int, taken: set[str]) -> str:
+def _unique_id(given: str, kind: str, number: int, taken: set[str]) -> str:
     wanted = given or f"{kind}-{number}"
     while wanted in taken:
         number += 1

@@ -48,9 +48,9 @@ def ask_tool(forms: FormQuestions) -> Tool:
         if not forms.can_ask:
             raise ToolError(_UNASKABLE)
         reply = await forms.ask(form)
-        answers = _answers(form, reply)
+        answers = _answers_in_order(form, reply)
         return msgspec.structs.replace(
-            text_result(_told(arguments, reply, answers), details={"answers": answers}),
+            text_result(_answer_text(arguments, reply, answers), details={"answers": answers}),
             terminate=reply.action == "cancel",
         )
 
@@ -148,12 +148,12 @@ def _shown(text: str) -> str:
     return without_unseen(escape_controls(text)).strip()
 
 
-def _answers(form: AskedForm, reply: FormReply) -> list[Any]:
+def _answers_in_order(form: AskedForm, reply: FormReply) -> list[Any]:
     """Returns the answer to each question: a text, a list of texts, or None."""
     return [reply.content.get(field.name) for field in form.fields] if reply.action == "accept" else []
 
 
-def _told(arguments: AskArguments, reply: FormReply, answers: Sequence[Any]) -> str:
+def _answer_text(arguments: AskArguments, reply: FormReply, answers: Sequence[Any]) -> str:
     if reply.action == "decline" and reply.why:
         return f"{reply.why} Ask only questions with choices, one choice each, or ask in your answer and end with it."
     if reply.action == "decline":

@@ -110,11 +110,11 @@ class NetworkHosts(msgspec.Struct, eq=False, kw_only=True):
         name = f"{host}:{port}"
         known = caller.answers.get(name)
         if known is None:
-            known = asyncio.ensure_future(self._asked(caller, host, port))
+            known = asyncio.ensure_future(self._ask_user(caller, host, port))
             caller.answers[name] = known
         return await asyncio.shield(known)
 
-    async def _asked(self, caller: HostCaller, host: str, port: int) -> bool:
+    async def _ask_user(self, caller: HostCaller, host: str, port: int) -> bool:
         """Asks until a question remains valid to its end, because mode and rules may change meanwhile."""
         if not self.can_ask():
             return False

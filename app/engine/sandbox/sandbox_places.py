@@ -333,7 +333,7 @@ class SandboxPaths:
             if not one.name.startswith("*") and one.name not in shown
         ]
         workspace = roots[0]
-        places = (*(f"{self._home}/{name}" for name in named), *self._own_places(workspace))
+        places = (*(f"{self._home}/{name}" for name in named), *self._bayou_folders(workspace))
         wanted = real_paths((*places, *more, str(last_resort_path())))
         folders, files = sockets(self._home, os.environ, workspace)
         found = (*folders, *files)
@@ -356,14 +356,14 @@ class SandboxPaths:
             reached,
         )
 
-    def _own_places(self, workspace: str) -> tuple[str, ...]:
+    def _bayou_folders(self, workspace: str) -> tuple[str, ...]:
         """Returns bayou's folder; if that is the workspace, the files beside it."""
-        if not _is_inside(self._own, workspace) or self._is_shown_of_own(workspace):
+        if not _is_inside(self._own, workspace) or self._is_shown_bayou_file(workspace):
             return (self._own, self._sessions)
         kept = (f"{self._own}/{name}" for name in list_folder(self._own) if name not in SHOWN_OWN_FILES)
         return tuple(path for path in kept if not _is_inside(path, workspace))
 
-    def _is_shown_of_own(self, path: str) -> bool:
+    def _is_shown_bayou_file(self, path: str) -> bool:
         return path[len(self._own) + 1 :].split("/", 1)[0] in SHOWN_OWN_FILES
 
     def _shown(self, hidden: tuple[str, ...], roots: tuple[str, ...]) -> tuple[str, ...]:

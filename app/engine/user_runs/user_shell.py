@@ -32,7 +32,7 @@ class UserShell(msgspec.Struct, eq=False):
     event_bus: EventBus
     has_turn: Callable[[], bool]
     """Whether a turn is running; the user's commands are recorded after it."""
-    _held_back: list[BashExecutionMessage | CustomMessage] = msgspec.field(
+    _held_messages: list[BashExecutionMessage | CustomMessage] = msgspec.field(
         default_factory=list[BashExecutionMessage | CustomMessage]
     )
     running_task: SingleTask[BashExecutionMessage] = msgspec.field(
@@ -52,7 +52,7 @@ class UserShell(msgspec.Struct, eq=False):
                 truncated=False,
                 exclude_from_context=exclude or None,
             )
-        self._held_back.append(message)
+        self._held_messages.append(message)
         await self.record_after_turn()
         return message
 
@@ -61,7 +61,7 @@ class UserShell(msgspec.Struct, eq=False):
 
     def hold_back(self, message: CustomMessage) -> None:
         """Keeps a message, to be recorded with the commands."""
-        self._held_back.append(message)
+        self._held_messages.append(message)
 
     async def record_after_turn(self) -> None:
         """Records the results, unless a turn is running: its end does."""
@@ -70,7 +70,7 @@ class UserShell(msgspec.Struct, eq=False):
 
     async def record_held_back(self) -> None:
         """Records the results of finished commands."""
-        held, self._held_back = self._held_back, []
+        held, self._held_messages = self._held_messages, []
         for message in held:
             stored = self.conversation.record(message)
             await self.event_bus.publish(MessageEnd(message=stored, message_id=stored.id))

@@ -56,7 +56,7 @@ class _SessionRuleState:
         self._hooks: list[Callable[[], None]] = []
 
     def read(self, context: Context) -> None:
-        self._wishes = wishes = self._wishes_now()
+        self._wishes = wishes = self._current_settings()
         paths = Paths.from_env(os.environ, context.cwd)
         self.rules, section = Rules(), ""
         if wishes.get("enabled", True):
@@ -88,12 +88,12 @@ class _SessionRuleState:
             }
         self._hooks = [self._api.on(name, deed) for name, deed in wanted.items()]
 
-    def _wishes_now(self) -> Mapping[str, Any]:
+    def _current_settings(self) -> Mapping[str, Any]:
         return self._api.settings().get("rules") or {}
 
     def follow(self, context: Context) -> None:
         """Reads the rules again when their settings have changed."""
-        if self._wishes_now() != self._wishes:
+        if self._current_settings() != self._wishes:
             self.read(context)
 
     def begin_answer(self, answer_id: str) -> None:
@@ -127,7 +127,7 @@ class _SessionRuleState:
             effects = context.session.effects_of
             touched = await asyncio.to_thread(effects, event.tool_name, event.input)
             for file in (*touched.reads, *touched.writes, *touched.stages) if touched is not None else ():
-                await self.send_matching_rules(_told(file, context.cwd), event.tool_call_id, context)
+                await self.send_matching_rules(_relative_path(file, context.cwd), event.tool_call_id, context)
         hit = self.reminders.pop(event.tool_call_id, None)
         return ToolResultAnswer(content=(Text(text=reminder(hit)), *event.content)) if hit else None
 
@@ -139,7 +139,7 @@ class _SessionRuleState:
         hit = self.watch.hear(event)
         if hit is not None:
             await self._act(event.content_index, hit)
-        self._tell_problems(context)
+        self._report_problems(context)
 
     async def check_complete_answer(self, answer: AssistantMessage, context: Context) -> None:
         """Checks the complete answer before any of its calls runs, since streamed pieces may arrive late."""
@@ -152,7 +152,7 @@ class _SessionRuleState:
             if hit.interrupts:
                 break
         self.watch.finish_answer()
-        self._tell_problems(context)
+        self._report_problems(context)
 
     def arriving(self, path: str, context: Context) -> list[Rule]:
         """Returns the rules that match a file and are not in the context."""
@@ -190,7 +190,7 @@ class _SessionRuleState:
             text = interruption(hit, was_stopped=False)
             await self._api.send_message(RULE_VIOLATION_TYPE, text, details=details)
 
-    def _tell_problems(self, context: Context) -> None:
+    def _report_problems(self, context: Context) -> None:
         for problem in self.watch.take_problems():
             context.ui.notify(problem, "warning")
 
@@ -208,7 +208,7 @@ def extension(api: ExtensionApi) -> None:
             state.read(context)
 
 
-def _told(path: str, folder: Path) -> str:
+def _relative_path(path: str, folder: Path) -> str:
     """Returns the path relative to the working directory, as globs are written."""
     inside = os.path.relpath(path, folder)
     return path if inside.startswith("..") else inside

@@ -150,7 +150,7 @@ class _SessionHooks:
                 reason=f"A hook wanted approval for this call, and it was not given: {answer.reason}",
             )
         if answer.context:
-            await self._tell_model(answer.context, "PreToolUse", "aside", event.tool_call_id)
+            await self._add_context(answer.context, "PreToolUse", "aside", event.tool_call_id)
         return None
 
     async def _is_approved(self, event: p.ToolCallPayload, answer: HookAnswer, context: Context) -> bool:
@@ -188,7 +188,7 @@ class _SessionHooks:
             return p.InputAnswer(action="refuse", reason=f"A hook blocked this prompt: {answer.reason}")
         if answer.context:
             how = "next_turn" if context.is_idle() else "steer"
-            await self._tell_model(answer.context, "UserPromptSubmit", how)
+            await self._add_context(answer.context, "UserPromptSubmit", how)
         return None
 
     async def before_stop(self, event: p.BeforeSettle, context: Context) -> None:
@@ -208,7 +208,7 @@ class _SessionHooks:
             context.ui.notify(_stops_all_the_same("the agent"), "warning")
             return
         self._continuations += 1
-        await self._tell_model(f"you are not done: {answer.reason}", "Stop", "follow_up")
+        await self._add_context(f"you are not done: {answer.reason}", "Stop", "follow_up")
 
     async def before_helper_stops(
         self, event: p.HelperBeforeSettle, context: Context
@@ -254,12 +254,12 @@ class _SessionHooks:
     def start(self, source: str, context: Context) -> None:
         """Runs the hooks of a session's start beside it; the first prompt waits for them."""
         if any(hook.event == "SessionStart" for hook in self.hooks):
-            self._starting = self._beside(self._start(source, context))
+            self._starting = self._run_in_background(self._start(source, context))
 
     async def _start(self, source: str, context: Context) -> None:
         answer = await self.ask("SessionStart", (source,), context, source=source)
         if answer.context:
-            await self._tell_model(answer.context, "SessionStart", "next_turn")
+            await self._add_context(answer.context, "SessionStart", "next_turn")
 
     def after_compaction(self, event: p.SessionCompact, context: Context) -> None:
         self.start("compact", context)
@@ -272,7 +272,7 @@ class _SessionHooks:
             await self.ask("SessionEnd", (reason,), context, reason=reason)
 
     def see_question(self, event: p.QuestionWaits, context: Context) -> None:
-        self._beside(self._notify(event, context))
+        self._run_in_background(self._notify(event, context))
 
     async def _notify(self, event: p.QuestionWaits, context: Context) -> None:
         kind = "permission_prompt" if event.is_approval else "elicitation_dialog"
@@ -284,13 +284,13 @@ class _SessionHooks:
             notification_type=kind,
         )
 
-    def _beside(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+    def _run_in_background(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
 
-    async def _tell_model(
+    async def _add_context(
         self, text: str, event: HookEvent, deliver_as: Any, call_id: str | None = None
     ) -> None:
         await self._api.send_message(

@@ -21,7 +21,7 @@ from app.extensions.time_limits import pause_time_limit
 from app.resources.hook_files import ConfiguredHook
 from tools.base import ToolError
 
-_MAX_AT_ONCE = 8
+_MAX_PARALLEL = 8
 GUARDS = ("PreToolUse", "UserPromptSubmit", "PreCompact")
 """Events whose hooks guard something: a hook that fails blocks it."""
 
@@ -41,7 +41,7 @@ class HookRunner:
     def __init__(self, api: ExtensionApi) -> None:
         self.last_runs: dict[ConfiguredHook, HookRun] = {}
         self._api = api
-        self._places = asyncio.Semaphore(_MAX_AT_ONCE)
+        self._places = asyncio.Semaphore(_MAX_PARALLEL)
         self.shell = shutil.which("bash", path="/bin:/usr/bin") or "/bin/sh"
 
     async def run(

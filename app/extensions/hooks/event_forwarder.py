@@ -46,9 +46,9 @@ class EventForwarder:
 
     def listen_to(self, session: Session) -> None:
         self._sort()
-        session.subscribe(self._hear, hears=self._kinds)
+        session.subscribe(self._forward, hears=self._kinds)
 
-    async def _hear(self, event: Event) -> None:
+    async def _forward(self, event: Event) -> None:
         """Handles one subscribed event in the order of publishing."""
         if isinstance(event, MessageEnd | EntryAppended) and self._shows:
             self._show(event)

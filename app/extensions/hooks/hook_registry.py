@@ -120,12 +120,12 @@ class HookRegistry:
         for handler in handlers:
             if not handler.is_active or not handler.extension.is_open or not asks(handler.extension):
                 continue  # removed, or reloaded, by an earlier handler
-            answer = await self._ask(hook, handler, payload, answer)
+            answer = await self._call_hook(hook, handler, payload, answer)
             if hook.stops is not None and hook.stops(answer):
                 break
         return answer
 
-    async def _ask(self, hook: Hook, handler: RegisteredHook, payload: Any, so_far: Any) -> Any:
+    async def _call_hook(self, hook: Hook, handler: RegisteredHook, payload: Any, so_far: Any) -> Any:
         limits = self._limits()
         in_place = hook.closed
         seconds = limits.slow_answer if hook.is_slow else limits.answer

@@ -290,10 +290,10 @@ def as_answer(hook: Hook, value: Any) -> Any:
 def _from_dict(hook: Hook, value: dict[str, Any]) -> Any:
     kind = hook.answer
     fields = {field.name: field for field in msgspec.structs.fields(kind)}
-    names = {_spelled(name): name for name in fields}
+    names = {_normalized_name(name): name for name in fields}
     given: dict[str, Any] = {}
     for key, item in value.items():
-        name = names.get(_spelled(str(key)))
+        name = names.get(_normalized_name(str(key)))
         if name is None:
             known = ", ".join(kind.__struct_encode_fields__)
             raise InvalidHookAnswer(f"{hook.name} was answered with the unknown key {key!r}. Known: {known}")
@@ -304,7 +304,7 @@ def _from_dict(hook: Hook, value: dict[str, Any]) -> Any:
     return kind(**given)
 
 
-def _spelled(name: str) -> str:
+def _normalized_name(name: str) -> str:
     """Gives `system_prompt`, `systemPrompt` and `continue_` the same normal spelling as their field."""
     return name.replace("_", "").casefold()
 
@@ -313,7 +313,7 @@ def _value(type: Any, value: Any) -> Any:
     try:
         return msgspec.convert(value, type, from_attributes=True, dec_hook=_as_path)
     except msgspec.ValidationError:
-        spelled = _in_json_spelling(value)
+        spelled = _with_json_keys(value)
         if spelled == value:
             raise
         return msgspec.convert(spelled, type, from_attributes=True, dec_hook=_as_path)
@@ -325,10 +325,10 @@ def _as_path(type: Any, value: Any) -> Any:
     raise TypeError(f"expected {type.__name__}, got {value.__class__.__name__}")
 
 
-def _in_json_spelling(value: Any) -> Any:
+def _with_json_keys(value: Any) -> Any:
     """Converts the keys of a message, or of each of several, to JSON spelling; the values stay unchanged."""
     if isinstance(value, list | tuple):
-        return [_in_json_spelling(item) for item in value]
+        return [_with_json_keys(item) for item in value]
     if not isinstance(value, dict):
         return value
     return {_camel(str(key)): item for key, item in value.items()}

@@ -47,7 +47,7 @@ def changed_result(result: ToolResult, payload: p.ToolResultPayload) -> ToolResu
             TextPart(text=part.text)
             if isinstance(part, Text)
             else ImagePart(data=part.data, mime_type=part.mime_type)
-            for part in _known(payload.content)
+            for part in _supported_content(payload.content)
         ),
         details=payload.details,
         structured_content=payload.structured_content,
@@ -55,7 +55,7 @@ def changed_result(result: ToolResult, payload: p.ToolResultPayload) -> ToolResu
     )
 
 
-def _known(content: Sequence[Any]) -> tuple[Text | Image, ...]:
+def _supported_content(content: Sequence[Any]) -> tuple[Text | Image, ...]:
     return tuple(part for part in content if isinstance(part, Text | Image))
 
 

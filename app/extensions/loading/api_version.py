@@ -22,13 +22,13 @@ def require_version(declared: str, version: str = API_VERSION) -> None:
             raise IncompatibleApiVersion(
                 f"its API version range {declared!r} is not valid; write for example '>=1,<2'"
             )
-        if not _fits(version, match[1] or "==", match[2]):
+        if not _satisfies(version, match[1] or "==", match[2]):
             raise IncompatibleApiVersion(
                 f"it needs version {declared} of the extension API, but this bayou has {version}"
             )
 
 
-def _fits(version: str, relation: str, wanted: str) -> bool:
+def _satisfies(version: str, relation: str, wanted: str) -> bool:
     length = max(version.count("."), wanted.count(".")) + 1
     have, want = _numbers(version, length), _numbers(wanted, length)
     match relation:

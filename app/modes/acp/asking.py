@@ -52,7 +52,7 @@ class Questions:
         future = event.answer
         if not isinstance(future, asyncio.Future):
             return
-        task = asyncio.get_running_loop().create_task(self._settle(event, future))
+        task = asyncio.get_running_loop().create_task(self._answer_question(event, future))
         self._open[task] = event.method, future
         # A question answered by the run, a timeout or another rule is withdrawn.
         future.add_done_callback(lambda _: task.cancel())
@@ -64,7 +64,7 @@ class Questions:
             if not future.done():
                 future.set_result(_cancelled(method))
 
-    async def _settle(self, event: QuestionAsked, future: "asyncio.Future[Any]") -> None:
+    async def _answer_question(self, event: QuestionAsked, future: "asyncio.Future[Any]") -> None:
         try:
             answer = await self._answer(event)
         except (ConnectionError, RequestError, msgspec.ValidationError):
@@ -111,7 +111,7 @@ class Questions:
                 title=title_of(self._session, call),
                 kind=self._session.tools.kind_of(call.name),
                 status="pending",
-                content=await self._whole(call, approval),
+                content=await self._full_content(call, approval),
                 locations=locations_of(self._session, call),
                 raw_input=call.arguments,
             ),
@@ -124,7 +124,7 @@ class Questions:
             return DENY
         return ApprovalReply(allows=True) if needs_word and chosen == ONCE else chosen
 
-    async def _whole(self, call: ToolCall, approval: Approval) -> list[Content]:
+    async def _full_content(self, call: ToolCall, approval: Approval) -> list[Content]:
         """Returns the complete command or change, with bayou's verdict on its parts."""
         shown: list[Content] = []
         preview = await self._session.previews.of(call.name, call.arguments, is_for_person=True)

@@ -87,7 +87,7 @@ class ToolCalls:
         known = self._open.get(call.id)
         if known is not None:
             known.call = call
-            self._tell(call, "pending")
+            self._send_update(call, "pending")
 
     def tell(self, event: ToolExecutionStart | ToolExecutionUpdate | ToolExecutionEnd) -> None:
         match event:
@@ -111,7 +111,7 @@ class ToolCalls:
         if is_new:
             self._send(call_start(self._session, call, "in_progress", content=content, meta=meta))
         else:
-            self._tell(call, "in_progress", content=content, meta=meta)
+            self._send_update(call, "in_progress", content=content, meta=meta)
 
     def _progressed(self, event: ToolExecutionUpdate) -> None:
         known = self._open.get(event.tool_call_id)
@@ -121,7 +121,7 @@ class ToolCalls:
         known.told_at = now
         kind = self._session.tools.kind_of(event.tool_name)
         if self._has_terminals and kind == "execute":
-            self._tell_output(known, _text_of(event.partial_result.content))
+            self._send_output(known, _text_of(event.partial_result.content))
             return
         content = output_content(kind, event.partial_result.content)
         self._send(_progress(event.tool_call_id, status="in_progress", content=content))
@@ -133,7 +133,7 @@ class ToolCalls:
         call = known.call
         kind = self._session.tools.kind_of(call.name)
         if self._has_terminals and kind == "execute":
-            self._tell_output(known, _text_of(event.result.content))
+            self._send_output(known, _text_of(event.result.content))
             exit_code = _exit_code(event.result.details, is_error=event.is_error)
             meta = {"terminal_exit": {"terminal_id": call.id, "exit_code": exit_code, "signal": None}}
             self._send(_progress(call.id, status=_ended(event.is_error), meta=meta))
@@ -165,7 +165,7 @@ class ToolCalls:
             self._send(_progress(call_id, status="failed"))
         self._edits.clear()
 
-    def _tell(
+    def _send_update(
         self,
         call: ToolCall,
         status: CallStatus,
@@ -190,7 +190,7 @@ class ToolCalls:
             return {}
         return {"terminal_info": {"terminal_id": call.id, "cwd": str(self._session.cwd)}}
 
-    def _tell_output(self, known: _OpenCall, output: str) -> None:
+    def _send_output(self, known: _OpenCall, output: str) -> None:
         """Sends the new part of a command's output, whose beginning may have been cut off."""
         before, known.output = known.output, output
         new = output.removeprefix(before)

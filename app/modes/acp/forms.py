@@ -38,14 +38,14 @@ def answers_of(form: AskedForm, result: Any) -> Mapping[str, str] | str | None:
         if (
             texts := [
                 _text(given[key])
-                for key in dict.fromkeys((field.name, _own_words(field)))
+                for key in dict.fromkeys((field.name, _free_text_name(field)))
                 if given.get(key) not in (None, "")
             ]
         )
     }
 
 
-def _own_words(field: FormField) -> str:
+def _free_text_name(field: FormField) -> str:
     """Returns the name of the property for a text beside the choices."""
     return f"{field.name}_other" if field.takes_text else field.name
 
@@ -55,7 +55,7 @@ def _properties(form: AskedForm) -> Iterator[tuple[str, dict[str, Any]]]:
         schema = {"title": field.title, "description": field.description or None, **_schema_of(field)}
         yield field.name, {key: value for key, value in schema.items() if value is not None}
         if field.takes_text:
-            yield _own_words(field), {"type": "string", "title": f"{field.title}: in your own words"}
+            yield _free_text_name(field), {"type": "string", "title": f"{field.title}: in your own words"}
 
 
 def _schema_of(field: FormField) -> dict[str, Any]:

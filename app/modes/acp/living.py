@@ -85,9 +85,9 @@ class LivingSession:
             has_terminals=client.abilities.has_terminals,
         )
         self._questions = Questions(self.session, self.id, client)
-        self._joined = JoinedEvents(self._tell)
+        self._joined = JoinedEvents(self._on_event)
         self._leave = self.session.subscribe(self._joined.tell, pace=client.connection.room)
-        assembled.effective_settings.subscribe(lambda before: self._tell_options())
+        assembled.effective_settings.subscribe(lambda before: self._send_options())
 
     @classmethod
     async def begin(
@@ -156,12 +156,12 @@ class LivingSession:
         held, self._held = self._held, None
         if held is None:
             return
-        self._tell_commands()
+        self._send_commands()
         self._updates.tell_usage()
         for update in held:
             self.send(update)
         for problem in self._assembled.problems:
-            self._tell(Notice(level="warning", text=problem))
+            self._on_event(Notice(level="warning", text=problem))
         if self._extended is not None:
             RpcTrustPrompt(self._assembled, self._paths, self._extended.trust).begin()
 
@@ -180,7 +180,7 @@ class LivingSession:
         self._shown = current_mode(self.session), found
         return found
 
-    def _tell_options(self) -> None:
+    def _send_options(self) -> None:
         """Sends the options if they have changed."""
         if self._shown is None:
             return
@@ -192,10 +192,10 @@ class LivingSession:
         if mode != mode_before:
             self.send(ModeUpdate(current_mode_id=mode))
 
-    def _tell_commands(self) -> None:
+    def _send_commands(self) -> None:
         self.send(CommandsUpdate(available_commands=available(self.session)))
 
-    def _tell(self, event: Event) -> None:
+    def _on_event(self, event: Event) -> None:
         self._questions.note(event)
         self._updates.tell(event)
         if isinstance(event, AgentStart | AgentSettled):
@@ -205,9 +205,9 @@ class LivingSession:
             if outcome is not None and not outcome.done():
                 outcome.set_result(event)
         elif isinstance(event, ModelChanged | ThinkingLevelChanged | PlanModeChanged | SessionReplaced):
-            self._tell_options()
+            self._send_options()
         elif isinstance(event, McpServersChange) and self._held is None:
-            self._tell_commands()
+            self._send_commands()
 
     # Prompts
 
@@ -242,7 +242,7 @@ class LivingSession:
             return _response("end_turn")
         own = own_command(words.text) if prompt is None else None
         words = words if prompt is None else Words(text=prompt, images=words.images)
-        work = self._carry_out(*own) if own is not None else self._take(words, delivery, key)
+        work = self._carry_out(*own) if own is not None else self._submit(words, delivery, key)
         taking = asyncio.ensure_future(work)
         self._taking.add(taking)
         self._updates.are_notes_answers = True
@@ -279,7 +279,7 @@ class LivingSession:
             case "followUp":
                 return "follow_up"
 
-    async def _take(self, words: Words, delivery: Delivery, key: str) -> None:
+    async def _submit(self, words: Words, delivery: Delivery, key: str) -> None:
         await self.session.prompt(
             words.text, words.images, while_running=delivery, source="rpc", request_id=key
         )

@@ -105,7 +105,7 @@ class Updates:
             AutoRetryStart: self._retries,
             CompactionStart: lambda event: self._note("The conversation is being summarised."),
             CompactionEnd: self._compacted,
-            QuestionAsked: self._asked,
+            QuestionAsked: self._on_question,
         }
 
     def tell(self, event: Event) -> None:
@@ -160,7 +160,7 @@ class Updates:
         elif event.error_message:
             self._note(event.error_message)
 
-    def _asked(self, event: QuestionAsked) -> None:
+    def _on_question(self, event: QuestionAsked) -> None:
         if event.method == "notify":
             self._note(event.message or "", is_answer=True)
 

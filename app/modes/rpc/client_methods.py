@@ -145,7 +145,7 @@ def _method(
     written = [
         f"{_text(one)} = {_text(defaults[one.arg])}" if one.arg in defaults else _text(one) for one in taken
     ]
-    head = _laid_out(4, f"async def {command.name}(", ["self", *written], f") -> {_text(returned)}:")
+    head = _format_list(4, f"async def {command.name}(", ["self", *written], f") -> {_text(returned)}:")
     fields = {field.name: field.encode_name for field in structs.fields(command.fields)}
     passed = [
         f'"{command.name}"',
@@ -153,13 +153,11 @@ def _method(
         f'"{command.answer}"',
         *(f"{fields[one.arg]}={one.arg}" for one in taken),
     ]
-    return (
-        f'{head}        """{command.description}"""\n{_laid_out(8, "return await self._ask(", passed, ")")}'
-    )
+    return f'{head}        """{command.description}"""\n{_format_list(8, "return await self._ask(", passed, ")")}'
 
 
 def _names(node: ast.AST) -> Iterator[str]:
-    return (one.id for one in ast.walk(_OneModule().visit(node)) if isinstance(one, ast.Name))
+    return (one.id for one in ast.walk(_LocalNames().visit(node)) if isinstance(one, ast.Name))
 
 
 def _imported(command: Command[Any, Any]) -> dict[str, str]:
@@ -195,17 +193,17 @@ def _import_line(module: str, names: Iterable[str]) -> str:
 
 def _text(node: ast.AST) -> str:
     """Returns a node's source; names of a module of results stand alone, since `values` has them all."""
-    return ast.unparse(_OneModule().visit(node)).replace("'", '"')
+    return ast.unparse(_LocalNames().visit(node)).replace("'", '"')
 
 
-class _OneModule(ast.NodeTransformer):
+class _LocalNames(ast.NodeTransformer):
     """Replaces `results.Name` by `Name`."""
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         return ast.Name(node.attr) if isinstance(node.value, ast.Name) else self.generic_visit(node)
 
 
-def _laid_out(indent: int, begin: str, items: list[str], end: str) -> str:
+def _format_list(indent: int, begin: str, items: list[str], end: str) -> str:
     """Formats a list on one line, or its items on the next, or one item per line."""
     space, deeper, joined = " " * indent, " " * (indent + 4), ", ".join(items)
     if len(line := f"{space}{begin}{joined}{end}\n") <= _WIDTH + 1:

@@ -15,7 +15,7 @@ from tools.base import Tool, ToolContext, ToolError
 from tools.results import ImagePart, Part, TextPart, ToolResult
 
 HOST_TOOLS_OWNER = "rpc-client"
-_CLIENT_GONE = "The client that runs this tool has disconnected."
+_CLIENT_DISCONNECTED = "The client that runs this tool has disconnected."
 
 
 class HostTool(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -81,7 +81,7 @@ class HostTools:
         self._is_closed = True
         for future, _ in self._open.values():
             if not future.done():
-                future.set_exception(ToolError(_CLIENT_GONE))
+                future.set_exception(ToolError(_CLIENT_DISCONNECTED))
 
     def _tool(self, declared: HostTool) -> Tool:
         async def run(arguments: dict[str, Any], context: ToolContext) -> ToolResult:
@@ -98,7 +98,7 @@ class HostTools:
 
     async def _call(self, name: str, arguments: dict[str, Any], context: ToolContext) -> ToolResult:
         if self._is_closed:
-            raise ToolError(_CLIENT_GONE)
+            raise ToolError(_CLIENT_DISCONNECTED)
         call_id = f"host_{new_id()}"
         future: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
         self._open[call_id] = (future, context)

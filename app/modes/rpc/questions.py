@@ -26,7 +26,7 @@ class OpenQuestions:
             return
         self._open[event.id] = (event.method, future)
         if self._is_closed:
-            self._settle(event.id, _cancelled(event.method))
+            self._resolve(event.id, _cancelled(event.method))
             return
         loop = asyncio.get_running_loop()
         timer = None
@@ -56,11 +56,11 @@ class OpenQuestions:
             value = data.get("confirmed") is True
         else:
             value = data.get("value")
-        self._settle(str(question_id), value)
+        self._resolve(str(question_id), value)
 
     def _time_out(self, question_id: str, value: Any) -> None:
         if question_id in self._open:
-            self._settle(question_id, value)
+            self._resolve(question_id, value)
             self._take_back(question_id)
 
     def close(self) -> None:
@@ -71,11 +71,11 @@ class OpenQuestions:
     def dismiss(self) -> None:
         """Gives all open questions their cancelled answer."""
         for question_id, (method, _) in tuple(self._open.items()):
-            self._settle(question_id, _cancelled(method))
+            self._resolve(question_id, _cancelled(method))
             if not self._is_closed:
                 self._take_back(question_id)
 
-    def _settle(self, question_id: str, value: Any) -> None:
+    def _resolve(self, question_id: str, value: Any) -> None:
         known = self._open.pop(question_id, None)
         if known is not None and not known[1].done():
             known[1].set_result(value)

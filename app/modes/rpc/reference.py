@@ -111,7 +111,7 @@ def schema() -> str:
                         ]
                     },
                     "event": _any_of(event.__name__ for event in events),
-                    "answer": {"anyOf": list(_ANSWERS)},
+                    "answer": {"anyOf": list(_RESPONSES_TEXT)},
                     "frame": {"anyOf": list(_FRAMES)},
                     "failure": _FAILURE,
                     **dict(sorted(definitions.items())),
@@ -132,7 +132,7 @@ def _frame(name: str, *required: str, **fields: Any) -> dict[str, Any]:
     }
 
 
-_ANSWERS = (
+_RESPONSES_TEXT = (
     _frame(
         "extension_ui_response", "id", value={}, confirmed={"type": "boolean"}, cancelled={"type": "boolean"}
     ),
@@ -207,7 +207,7 @@ def page(text: str) -> str:
     """Returns docs/rpc.md with new tables; the text around them is unchanged."""
     made = (
         ("commands", _commands_table()),
-        ("beyond pi", _beyond_pi()),
+        ("beyond pi", _additions_to_pi()),
         ("events", _events_table()),
     )
     for name, table in made:
@@ -227,7 +227,7 @@ def _commands_table() -> str:
     return "\n".join(lines) + "\n"
 
 
-def _beyond_pi() -> str:
+def _additions_to_pi() -> str:
     names = ", ".join(f"`{command.name}`" for command in commands() if command.name not in COMMANDS_OF_PI)
     return fill(names, 120, break_on_hyphens=False) + "\n"
 

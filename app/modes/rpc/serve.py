@@ -32,7 +32,7 @@ from app.values.wire import new_id
 ANSWER_TYPE = "extension_ui_response"
 HOST_TOOL_LINES = ("host_tool_update", "host_tool_result")
 _ABORT_COMMANDS = ("abort", "abort_and_prompt")
-_FINAL_ANSWERS_TIMEOUT = 1.0
+_FINAL_RESPONSES_TIMEOUT = 1.0
 _ENDING_ERROR = "bayou is ending, so this request was not finished."
 
 
@@ -75,10 +75,10 @@ class RpcServer:
         self._session = session
         self._writer = writer
         self._events = EventLines(writer.put_pieces, merge=merge)
-        self._questions = OpenQuestions(self._take_back)
-        self._host_tools = HostTools(session, self._put)
+        self._questions = OpenQuestions(self._withdraw_question)
+        self._host_tools = HostTools(session, self._write_frame)
         self._tasks: set[asyncio.Task[None]] = set()
-        self._unsubscribe = session.subscribe(self._tell, pace=writer.room)
+        self._unsubscribe = session.subscribe(self._send_event, pace=writer.room)
         """Subscribes to all events, in order with all other output; a slow reader slows the session."""
 
     async def serve(self, descriptor: int, ending: EndRequest) -> None:
@@ -110,7 +110,7 @@ class RpcServer:
             self._answer_parse(str(problem))
             return
         if not isinstance(data, dict):
-            self._put({"type": "response", "success": False, "error": "Unknown command: undefined"})
+            self._write_frame({"type": "response", "success": False, "error": "Unknown command: undefined"})
             return
         if data.get("type") == ANSWER_TYPE:
             self._questions.answer(data)
@@ -129,7 +129,7 @@ class RpcServer:
         self._host_tools.close()
         await self._session.abort()
         if self._tasks:
-            await asyncio.wait(self._tasks, timeout=_FINAL_ANSWERS_TIMEOUT)
+            await asyncio.wait(self._tasks, timeout=_FINAL_RESPONSES_TIMEOUT)
         await self._answer_open()
         stalled.cancel()
 
@@ -148,7 +148,7 @@ class RpcServer:
         for task in self._tasks:
             task.cancel()
         if self._tasks:
-            await asyncio.wait(self._tasks, timeout=_FINAL_ANSWERS_TIMEOUT)
+            await asyncio.wait(self._tasks, timeout=_FINAL_RESPONSES_TIMEOUT)
 
     def close(self) -> None:
         self._unsubscribe()
@@ -158,7 +158,7 @@ class RpcServer:
         for task in self._tasks:
             task.cancel()
 
-    def _tell(self, event: Any) -> None:
+    def _send_event(self, event: Any) -> None:
         self._questions.note(event)
         self._events.tell(event)
 
@@ -184,7 +184,7 @@ class RpcServer:
             answer = {"success": False, "error": _ENDING_ERROR}
         except Exception as problem:  # noqa: BLE001  (a fault in one command must not end the process)
             answer = {"success": False, "error": f"{type(problem).__name__}: {problem}"}
-        self._put(response | answer)
+        self._write_frame(response | answer)
 
     async def _answer(self, command: Command[Any, Any] | None, data: dict[str, Any]) -> dict[str, Any]:
         if command is not None:
@@ -194,7 +194,7 @@ class RpcServer:
         raise UserError(f"Unknown command: {'undefined' if kind is None else kind}")
 
     def _answer_parse(self, problem: str) -> None:
-        self._put(
+        self._write_frame(
             {
                 "type": "response",
                 "command": "parse",
@@ -203,11 +203,11 @@ class RpcServer:
             }
         )
 
-    def _take_back(self, question_id: str) -> None:
+    def _withdraw_question(self, question_id: str) -> None:
         """Tells the client that a question needs no answer any more."""
         cancel = {"type": "extension_ui_request", "id": new_id(), "method": "cancel", "targetId": question_id}
-        self._put(cancel)
+        self._write_frame(cancel)
 
-    def _put(self, frame: dict[str, Any]) -> None:
+    def _write_frame(self, frame: dict[str, Any]) -> None:
         self._events.flush()
         self._writer.put(encode_json(frame))

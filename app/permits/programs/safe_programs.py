@@ -115,7 +115,7 @@ def _change_folder(call: ProgramCall) -> list[Finding]:
     return [safe("changes the current folder") if call.name == "cd" and len(words) < 2 else UNKNOWN_OPTION]
 
 
-def _which(call: ProgramCall) -> list[Finding]:
+def _judge_which(call: ProgramCall) -> list[Finding]:
     folders = call.scope.folders
     if len(folders) == 1 and not call.words and not WILDCARD.search(folders[0]):
         call.output = PipedInput(text=folders[0] + "\n")
@@ -264,7 +264,7 @@ SAFE_PROGRAMS: ProgramTable = program_table(
     ("unset", _unset),
     ("set", _set),
     ("cd pushd popd", _change_folder),
-    ("pwd", _which),
+    ("pwd", _judge_which),
 )
 VERSION_SAFE_PROGRAMS: Final = word_set(
     "python python2 python3 node ruby perl php gcc g++ cc clang clang++ java javac make cmake git docker bash"

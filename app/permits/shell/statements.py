@@ -282,7 +282,7 @@ class Statements:
             return None
         self.expansions.judge_all(node, scope)
         is_plain = True
-        for one in _flat(node):
+        for one in _with_descendants(node):
             kind = one.type
             if kind in ("unary_expression", "binary_expression"):
                 operators = {self.text(child) for child in one.children if child.type == "test_operator"}
@@ -332,7 +332,7 @@ def _chain(node: Node) -> list[tuple[str, Node]] | None:
     return [("", node), *reversed(links)]
 
 
-def _flat(node: Node) -> list[Node]:
+def _with_descendants(node: Node) -> list[Node]:
     """The node and all its descendants."""
     found, waiting = [], [node]
     while waiting:

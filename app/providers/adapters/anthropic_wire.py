@@ -29,7 +29,7 @@ _STOP: dict[str, StopReason] = {
     "max_tokens": "length",
     "tool_use": "toolUse",
 }
-_COUNTS = {
+_USAGE_FIELDS = {
     "input": "input_tokens",
     "output": "output_tokens",
     "cache_read": "cache_read_input_tokens",
@@ -69,14 +69,14 @@ def payload(prepared: PreparedRequest, model: Model, options: StreamOptions) -> 
 def messages(
     prepared: PreparedRequest, model: Model, cache: dict[str, Any] | None
 ) -> list[dict[str, Any]] | PayloadParts:
-    out = encode_messages(prepared, [], lambda messages, _: _spelled(messages, model))
+    out = encode_messages(prepared, [], lambda messages, _: _encode_messages(messages, model))
     tail = out.tail if isinstance(out, PayloadParts) else out
     if cache and tail and tail[-1]["role"] == "user":
         tail[-1]["content"][-1] = _cached(tail[-1]["content"][-1], cache)
     return out
 
 
-def _spelled(messages: Sequence[ProviderMessage], model: Model) -> list[dict[str, Any]]:
+def _encode_messages(messages: Sequence[ProviderMessage], model: Model) -> list[dict[str, Any]]:
     """Encodes messages, joining neighbours of the user's side into one, because the format only alternates
     between two sides."""
     out: list[dict[str, Any]] = []
@@ -262,7 +262,9 @@ class MessagesReader:
 
     def _count(self, usage: dict[str, Any]) -> None:
         """Updates the usage. Counts are cumulative, so a count that an event leaves out keeps its value."""
-        named = {field: count(usage, name) for field, name in _COUNTS.items() if usage.get(name) is not None}
+        named = {
+            field: count(usage, name) for field, name in _USAGE_FIELDS.items() if usage.get(name) is not None
+        }
         old = self._usage
         self._usage = msgspec.structs.replace(
             old,

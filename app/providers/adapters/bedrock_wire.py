@@ -69,14 +69,16 @@ def payload(prepared: PreparedRequest, model: Model, options: StreamOptions) -> 
 
 
 def messages(prepared: PreparedRequest, is_cached: bool) -> list[dict[str, Any]] | PayloadParts:
-    out = encode_messages(prepared, [], lambda messages, _: alternating(map(_side, messages), "content"))
+    out = encode_messages(
+        prepared, [], lambda messages, _: alternating(map(_role_and_blocks, messages), "content")
+    )
     tail = out.tail if isinstance(out, PayloadParts) else out
     if is_cached and tail and tail[-1]["role"] == "user":
         tail[-1]["content"].append(_CACHE_POINT)
     return out
 
 
-def _side(message: ProviderMessage) -> tuple[str, list[dict[str, Any]]]:
+def _role_and_blocks(message: ProviderMessage) -> tuple[str, list[dict[str, Any]]]:
     match message:
         case UserMessage():
             return "user", _user_blocks(message.content)

@@ -73,11 +73,11 @@ def spell(messages: Sequence[ProviderMessage], model: Model, switches: ServerQui
     images: list[dict[str, Any]] = []
     for message in messages:
         if images and not isinstance(message, ToolResultMessage):
-            _say_user(out, _attached(images), switches)
+            _append_user(out, _attached(images), switches)
             images = []
         match message:
             case UserMessage():
-                _say_user(out, {"role": "user", "content": _parts(message.content)}, switches)
+                _append_user(out, {"role": "user", "content": _parts(message.content)}, switches)
             case AssistantMessage():
                 out.append(_assistant(message, model, switches))
             case ToolResultMessage():
@@ -86,11 +86,11 @@ def spell(messages: Sequence[ProviderMessage], model: Model, switches: ServerQui
             case _:
                 assert_never(message)
     if images:
-        _say_user(out, _attached(images), switches)
+        _append_user(out, _attached(images), switches)
     return out
 
 
-def _say_user(out: list[dict[str, Any]], message: dict[str, Any], switches: ServerQuirks) -> None:
+def _append_user(out: list[dict[str, Any]], message: dict[str, Any], switches: ServerQuirks) -> None:
     """Appends a user message, with a filler before it for servers that refuse a user message right after a
     tool message."""
     if switches.requires_assistant_after_tool_result and out and out[-1]["role"] == "tool":

@@ -50,14 +50,14 @@ def payload(prepared: PreparedRequest, model: Model, options: StreamOptions) -> 
 
 
 def contents(prepared: PreparedRequest, model: Model) -> list[dict[str, Any]] | PayloadParts:
-    return encode_messages(prepared, [], lambda messages, _: _spelled(messages, model))
+    return encode_messages(prepared, [], lambda messages, _: _encode_messages(messages, model))
 
 
-def _spelled(messages: Sequence[ProviderMessage], model: Model) -> list[dict[str, Any]]:
-    return alternating((_side(message, model) for message in messages), "parts")
+def _encode_messages(messages: Sequence[ProviderMessage], model: Model) -> list[dict[str, Any]]:
+    return alternating((_role_and_parts(message, model) for message in messages), "parts")
 
 
-def _side(message: ProviderMessage, model: Model) -> tuple[str, list[dict[str, Any]]]:
+def _role_and_parts(message: ProviderMessage, model: Model) -> tuple[str, list[dict[str, Any]]]:
     match message:
         case UserMessage():
             return "user", _user_parts(message.content)

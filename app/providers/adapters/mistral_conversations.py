@@ -86,10 +86,10 @@ def _thinking(model: Model, options: StreamOptions) -> dict[str, Any]:
 
 def _messages(prepared: PreparedRequest, model: Model) -> list[dict[str, Any]] | PayloadParts:
     head = prompt(prepared, model, _SWITCHES)
-    return encode_messages(prepared, head, lambda messages, _: _spelled(messages, model))
+    return encode_messages(prepared, head, lambda messages, _: _encode_messages(messages, model))
 
 
-def _spelled(messages: Sequence[ProviderMessage], model: Model) -> list[dict[str, Any]]:
+def _encode_messages(messages: Sequence[ProviderMessage], model: Model) -> list[dict[str, Any]]:
     out = spell(messages, model, _SWITCHES)
     assistants = [message for message in messages if isinstance(message, AssistantMessage)]
     spelled = (item for item in out if item["role"] == "assistant")

@@ -16,7 +16,7 @@ from app.providers.transport import HttpRequest, converse, encode_payload, final
 from app.values.models import Model
 
 DEFAULT_URL = "https://chatgpt.com/backend-api"
-_CLAIM = "https://api.openai.com/auth"
+_ACCOUNT_CLAIM = "https://api.openai.com/auth"
 
 
 @speaks("openai-codex-responses")
@@ -48,7 +48,7 @@ def account_of(token: str) -> str:
     try:
         part = token.split(".")[1]
         claims = msgspec.json.decode(base64.urlsafe_b64decode(part + "=" * (-len(part) % 4)))
-        return claims[_CLAIM]["chatgpt_account_id"]
+        return claims[_ACCOUNT_CLAIM]["chatgpt_account_id"]
     except (IndexError, KeyError, TypeError, ValueError, RecursionError):
         raise ProviderError(
             "401 The sign-in for this account is not complete: no account id in its token. Use /login again.",

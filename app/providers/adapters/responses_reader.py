@@ -101,9 +101,9 @@ class ResponsesReader:
         if key in self._done:
             return
         self._done.add(key)
-        self._whole_item(key, message.get("item") or {})
+        self._finish_item(key, message.get("item") or {})
 
-    def _whole_item(self, key: Hashable, item: dict[str, Any]) -> None:
+    def _finish_item(self, key: Hashable, item: dict[str, Any]) -> None:
         match item.get("type"):
             case "reasoning":
                 thought = self._blocks.thinking(key)
@@ -129,7 +129,7 @@ class ResponsesReader:
         response = message.get("response") or {}
         if not len(self._blocks):
             for index, item in enumerate(response.get("output") or ()):
-                self._whole_item(index, item)
+                self._finish_item(index, item)
         self._blocks.end_all()
         self._count(response.get("usage") or {})
         self.is_over = True

@@ -71,10 +71,10 @@ def items(
     if prepared.system and with_prompt:
         is_developer = model.reasoning and compat(model).get("supportsDeveloperRole", True)
         head.append({"role": "developer" if is_developer else "system", "content": prepared.system})
-    return encode_messages(prepared, head, lambda messages, start: _spelled(messages, start, model))
+    return encode_messages(prepared, head, lambda messages, start: _encode_messages(messages, start, model))
 
 
-def _spelled(messages: Sequence[ProviderMessage], start: int, model: Model) -> list[dict[str, Any]]:
+def _encode_messages(messages: Sequence[ProviderMessage], start: int, model: Model) -> list[dict[str, Any]]:
     out: list[dict[str, Any]] = []
     for index, message in enumerate(messages, start):
         match message:

@@ -62,14 +62,14 @@ def parse_requests(request: str) -> tuple[GuideRequest, ...]:
         line, _, rest = (rest, "", "") if _RUN.match(rest) else rest.partition("\n")
         if not line.strip():
             continue
-        meant = _one(line.strip())
+        meant = _parse_line(line.strip())
         if meant is None:
             return ()
         found.append(meant)
     return tuple(found)
 
 
-def _one(line: str) -> GuideRequest | None:
+def _parse_line(line: str) -> GuideRequest | None:
     said = _REQUEST.fullmatch(line)
     if said is None:
         return None

@@ -10,7 +10,7 @@ from pathlib import Path
 from app.providers.errors import ProviderError
 
 _EXTRA_BUNDLES = ("NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
-_one_at_a_time = threading.Lock()
+_load_lock = threading.Lock()
 
 
 def bundle_of(given: str | None) -> str:
@@ -33,7 +33,7 @@ def trusted_context(bundle: str) -> ssl.SSLContext:
     interpreter lock: call it on a thread.
 
     A lock makes concurrent callers wait for the first. Raises `ProviderError`."""
-    with _one_at_a_time:
+    with _load_lock:
         return _read(os.environ.get("SSL_CERT_FILE") or "", bundle)
 
 

@@ -29,7 +29,7 @@ _SAFE_HEADERS = (
 """Headers that a redirect may take to another origin: none of them can hold a credential."""
 _ENCODINGS = {"gzip": "gzip", "x-gzip": "gzip", "deflate": "deflate", "identity": "identity", "": ""}
 _INVALID_HEADER_CHARACTERS = late(r"[^\t\x20-\x7e\x80-\xff]")
-_REST_SECONDS = 0.05
+_DRAIN_SECONDS = 0.05
 _MAX_ERROR_BYTES = 1024 * 1024
 
 
@@ -118,7 +118,7 @@ class HttpxResponse:
     async def read_rest(self) -> None:
         """Reads the rest of the body after the format's terminal event, so that the connection can be reused."""
         try:
-            async with asyncio.timeout(_REST_SECONDS):
+            async with asyncio.timeout(_DRAIN_SECONDS):
                 async for _ in self._body:
                     pass
         except Exception:  # noqa: BLE001  (the answer is complete; then the connection is not kept)
@@ -149,14 +149,14 @@ async def _sent(client: httpx2.AsyncClient, request: httpx2.Request) -> httpx2.R
         try:
             return await client.send(request, stream=True, auth=auth)
         except (httpx2.ReadError, httpx2.WriteError, httpx2.RemoteProtocolError) as problem:
-            if is_new or not _was_closed(problem):
+            if is_new or not _closed_before_response(problem):
                 raise
             return await client.send(request, stream=True, auth=auth)
     except Exception as problem:
         raise connection_error(problem, str(request.url)) from problem
 
 
-def _was_closed(problem: Exception) -> bool:
+def _closed_before_response(problem: Exception) -> bool:
     """Says whether the connection ended before any response, so that a second send repeats nothing."""
     return not isinstance(problem, httpx2.RemoteProtocolError) or "without sending" in str(problem)
 

@@ -226,7 +226,7 @@ class RedirectServer:
     async def answer(self) -> str:
         return await asyncio.shield(self._answer)
 
-    def _is_ours(self, fields: Mapping[str, str]) -> bool:
+    def _belongs_to_sign_in(self, fields: Mapping[str, str]) -> bool:
         """Says whether a redirect belongs to this sign-in. A refusal may lack the state, because it carries
         no code."""
         if "error" in fields and "state" not in fields:
@@ -237,7 +237,7 @@ class RedirectServer:
         try:
             words = (await reader.readline()).decode("latin-1").split()
             target = words[1] if len(words) > 1 else ""
-            if urlsplit(target).path == self._path and not self._is_ours(_fields(target)):
+            if urlsplit(target).path == self._path and not self._belongs_to_sign_in(_fields(target)):
                 writer.write(b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n")
             elif urlsplit(target).path == self._path:
                 writer.write(_PAGE.format("You are signed in. You can close this window.").encode())

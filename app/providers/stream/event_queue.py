@@ -51,14 +51,14 @@ class EventQueue:
             return
         self._tail = None
         self._items.append(event)
-        self._wake()
+        self._notify_consumer()
 
     def put_delta(self, kind: DeltaKind, index: int, text: str) -> None:
         tail = self._tail
         if tail is None or tail.index != index or tail.kind is not kind:
             tail = self._tail = _DeltaRun(kind, index)
             self._items.append(tail)
-            self._wake()
+            self._notify_consumer()
         tail.write(text)
         if self._interval <= 0:
             self._tail = None
@@ -66,7 +66,7 @@ class EventQueue:
     def close(self) -> None:
         """Marks the end of the events."""
         self._is_closed = True
-        self._wake()
+        self._notify_consumer()
 
     @property
     def has_room(self) -> bool:
@@ -96,13 +96,13 @@ class EventQueue:
                     return self._items.popleft()  # pyright: ignore[reportReturnType]  (it is `head`)
                 now = loop.time()
                 if head is not self._tail or self._is_closed or now >= self._next_delta_at:
-                    return self._take_run(head, now)
+                    return self._take_deltas(head, now)
                 due = self._next_delta_at
             elif self._is_closed:
                 return None
             await self._wait(loop, due)
 
-    def _take_run(self, run: _DeltaRun, now: float) -> Delta:
+    def _take_deltas(self, run: _DeltaRun, now: float) -> Delta:
         self._items.popleft()
         if run is self._tail:
             self._tail = None
@@ -111,7 +111,7 @@ class EventQueue:
 
     async def _wait(self, loop: asyncio.AbstractEventLoop, due: float | None) -> None:
         waiter = self._waiter = loop.create_future()
-        timer = loop.call_at(due, self._wake) if due is not None else None
+        timer = loop.call_at(due, self._notify_consumer) if due is not None else None
         try:
             await waiter
         finally:
@@ -119,6 +119,6 @@ class EventQueue:
             if timer is not None:
                 timer.cancel()
 
-    def _wake(self) -> None:
+    def _notify_consumer(self) -> None:
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)

@@ -80,13 +80,13 @@ def repair(text: str) -> str:
     def mend(match: re.Match[str]) -> str:
         found = match.group()
         if "\\" in found:
-            found = _BAD_ESCAPE.sub(_mend_escape, found)
+            found = _BAD_ESCAPE.sub(_repair_escape, found)
         return _CONTROL.sub(lambda c: _ESCAPES.get(c.group()) or f"\\u{ord(c.group()):04x}", found)
 
     return _STRING.sub(mend, text)
 
 
-def _mend_escape(match: re.Match[str]) -> str:
+def _repair_escape(match: re.Match[str]) -> str:
     good, unfinished, other = match.groups()
     if good is not None:
         return match.group()

@@ -5,8 +5,8 @@ from collections.abc import Callable
 
 OnState = Callable[[str, float], None]
 
-_TELL_EVERY = 1.0
-_TELL_AFTER = 2.0
+_REPORT_INTERVAL = 1.0
+_REPORT_DELAY = 2.0
 """Shorter silences are not reported."""
 
 
@@ -40,7 +40,7 @@ class Watchdog:
         self._has_begun = True
         self._last = self._loop.time()
         if self._has_told:
-            self._tell(0.0, self._limit)
+            self._report(0.0, self._limit)
 
     def stop(self) -> None:
         if self._timer is not None:
@@ -54,7 +54,7 @@ class Watchdog:
 
     def _schedule(self, now: float) -> None:
         limit = self._limit
-        pause = _TELL_EVERY
+        pause = _REPORT_INTERVAL
         if limit > 0:
             pause = min(pause, max(self._last + limit - now, 0.001), max(limit / 4, 0.001))
         self._timer = self._loop.call_later(pause, self._look)
@@ -66,11 +66,11 @@ class Watchdog:
             self._timer = None
             self._on_timeout(self._sentence(limit))
             return
-        self._tell(silence, limit)
+        self._report(silence, limit)
         self._schedule(now)
 
-    def _tell(self, silence: float, limit: float) -> None:
-        is_silent = silence >= min(_TELL_AFTER, limit / 4 if limit > 0 else _TELL_AFTER)
+    def _report(self, silence: float, limit: float) -> None:
+        is_silent = silence >= min(_REPORT_DELAY, limit / 4 if limit > 0 else _REPORT_DELAY)
         if self._on_state is None or not (is_silent or self._has_told):
             return
         if not is_silent:

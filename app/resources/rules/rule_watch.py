@@ -164,7 +164,7 @@ class RuleWatch:
         text = tail + delta
         self._tails[index] = text[-_LOOKBACK_CHARS:]
         for rule in tuple(self._rules):
-            if not self._may_hit(rule) or not self._covers(rule, part, tool, path):
+            if not self._may_match_again(rule) or not self._covers(rule, part, tool, path):
                 continue
             matched = self._search(rule, text)
             if matched is not None:
@@ -197,7 +197,7 @@ class RuleWatch:
         )
         return found[0] if found else None
 
-    def _may_hit(self, rule: Rule) -> bool:
+    def _may_match_again(self, rule: Rule) -> bool:
         last = self._last_hit.get(rule.name)
         return last is None or (self._gap > 0 and self._turn - last >= self._gap)
 

@@ -113,7 +113,7 @@ class EffectiveSettings:
         """Sets a value for this session, above all files. Raises `SettingRefused`."""
         mine = {**self._layers["session"].values, name: convert_valid(find_key(name), value)}
         self._layers["session"] = SettingsLayer(values=mine)
-        self._settle()
+        self._merge_layers()
 
     def keep(self, name: str, value: Any) -> None:
         """Writes a value to the user's file and makes sure that it is in force here, too. Raises
@@ -127,7 +127,7 @@ class EffectiveSettings:
         mine = {key: value for key, value in self._layers["session"].values.items() if key != name}
         self._write(name, None, is_reset=True)
         self._layers["session"] = SettingsLayer(values=mine)
-        self._settle()
+        self._merge_layers()
 
     def trust(self, is_trusted: bool) -> tuple[SettingsProblem, ...]:
         """Sets whether the project's file is used, as it is now. Returns the file's problems."""
@@ -139,7 +139,7 @@ class EffectiveSettings:
             if self._project_file is not None:
                 self.files.forget(self._project_file)
             self._flaws.pop("project", None)
-            self._settle()
+            self._merge_layers()
             return ()
         return self._read(("project",))
 
@@ -156,7 +156,7 @@ class EffectiveSettings:
 
     def without_project(self) -> Settings:
         """Returns the settings without the project's file."""
-        return self._settled(("session", "flags", "global"))
+        return self._merged(("session", "flags", "global"))
 
     # Reading
 
@@ -182,8 +182,8 @@ class EffectiveSettings:
             layer, problems = read_layer(file, is_project=origin == "project")
             found.extend((origin, problem) for problem in problems)
             if layer is not None:  # else the values read before stay
-                self._layers[origin] = _carried_over(self._layers[origin], layer, problems)
-        self._settle()
+                self._layers[origin] = _with_former_values(self._layers[origin], layer, problems)
+        self._merge_layers()
         told = [(origin, self._with_consequence(origin, problem)) for origin, problem in found]
         for origin in origins:
             self._flaws[origin] = tuple(problem for whose, problem in told if whose == origin)
@@ -206,16 +206,16 @@ class EffectiveSettings:
             return problem
         return msgspec.structs.replace(problem, text=text)
 
-    def _settle(self) -> None:
+    def _merge_layers(self) -> None:
         """Merges the layers and calls the followers if the settings have changed."""
         before = self.settings
-        settings = self.settings = self._settled(ORIGIN_PRECEDENCE)
+        settings = self.settings = self._merged(ORIGIN_PRECEDENCE)
         if settings != before:
             self._as_in_file = None
             for follower in self._followers:
                 follower(before)
 
-    def _settled(self, origins: Sequence[SettingOrigin]) -> Settings:
+    def _merged(self, origins: Sequence[SettingOrigin]) -> Settings:
         settings = Settings()
         layers = [self._layers[origin] for origin in origins]
         for name in {name: None for layer in reversed(layers) for name in layer.values}:
@@ -245,7 +245,7 @@ class EffectiveSettings:
         self._read(("global",))
 
 
-def _carried_over(
+def _with_former_values(
     before: SettingsLayer, now: SettingsLayer, problems: tuple[SettingsProblem, ...]
 ) -> SettingsLayer:
     """Replaces wrong values by those that were read in their place before."""

@@ -88,7 +88,7 @@ class _FileReader:
             where = (*path, name)
             key = self._keys.get(where)
             if key is not None:
-                self._take_value(key, value)
+                self._set_value(key, value)
             elif where in self._branches:
                 if isinstance(value, dict):
                     self.take(value, where)
@@ -99,7 +99,7 @@ class _FileReader:
                     self.extra[name] = value
                 self._report("unknown", where, self._unknown(where))
 
-    def _take_value(self, key: SettingKey, value: Any) -> None:
+    def _set_value(self, key: SettingKey, value: Any) -> None:
         if self._is_project and key.is_global_only:
             text = f"{key.name} is only read from the global settings file. It is ignored here."
             self._report("ignored", key.path, text)

@@ -117,19 +117,19 @@ class _ItemCollector:
             yield self._item("models", models, programs_and_addresses(models))
         yield from self._servers()
         for name in ("skills", "prompts", "agents", "rules", "themes"):
-            if _has_something(self._project / name):
+            if _is_not_empty(self._project / name):
                 own: ProjectItemKind = "rules" if name == "rules" else "prompt"
                 yield self._item(own, self._project / name, f"the project's own {name}")
         for folder in folders_up_to(self._paths.cwd, self._top):
             for name in SHARED_SKILL_FOLDERS:
-                if _has_something(folder / name / "skills"):
+                if _is_not_empty(folder / name / "skills"):
                     yield self._item("prompt", folder / name / "skills", "the project's own skills")
         shared_agents = self._top / ".claude" / "agents"
-        if _has_something(shared_agents):
+        if _is_not_empty(shared_agents):
             yield self._item("prompt", shared_agents, "the project's own kinds of helpers")
         yield from self._commands()
         yield from self._imports()
-        yield from self._rules_of_others()
+        yield from self._foreign_rules()
         yield from self._repository()
 
     def _extensions(self) -> Iterator[ProjectItem]:
@@ -158,7 +158,7 @@ class _ItemCollector:
         yield self._item("settings", file, "the project's settings")
         known = {key.path: key for key in keys()}
         named: dict[str, str] = {}
-        for path, value in _leaves(data, (), set(known)):
+        for path, value in _leaf_settings(data, (), set(known)):
             if path[0] in (HOOKS_KEY, STATUS_LINE_KEY):
                 continue  # each hook and the status line are items of their own
             key, name = known.get(path), ".".join(path)
@@ -205,7 +205,7 @@ class _ItemCollector:
             if path.is_relative_to(self._top) and is_file(path):  # what a folder contains may change often
                 yield self._item("hook", path, "named by a hook")
         scripts = self._paths.cwd / ".claude" / "hooks"
-        if named and _has_something(scripts):  # scripts there use one another
+        if named and _is_not_empty(scripts):  # scripts there use one another
             yield self._item("hook", scripts, "the scripts of hooks")
 
     def _words(self, value: Any) -> Iterator[str]:
@@ -308,12 +308,12 @@ class _ItemCollector:
                     fingerprint=text_fingerprint(f"{detail}\0{text}"),
                 )
 
-    def _rules_of_others(self) -> Iterator[ProjectItem]:
+    def _foreign_rules(self) -> Iterator[ProjectItem]:
         cwd = self._paths.cwd
         places = [cwd / ".cursor" / "rules", cwd / ".windsurf" / "rules"]
         places += [folder / ".clinerules" for folder in folders_up_to(cwd, self._top)]
         for place in places:
-            if is_file(place) or _has_something(place):
+            if is_file(place) or _is_not_empty(place):
                 yield self._item("rules", place, "rules written for another agent")
 
     def _repository(self) -> Iterator[ProjectItem]:
@@ -350,7 +350,7 @@ class _ItemCollector:
         return str(path)
 
 
-def _has_something(folder: Path) -> bool:
+def _is_not_empty(folder: Path) -> bool:
     try:
         with os.scandir(folder) as entries:
             return next(entries, None) is not None
@@ -358,13 +358,13 @@ def _has_something(folder: Path) -> bool:
         return False
 
 
-def _leaves(
+def _leaf_settings(
     data: Any, path: tuple[str, ...], known: set[tuple[str, ...]]
 ) -> Iterator[tuple[tuple[str, ...], Any]]:
     """Yields each setting with its value; an unknown key is yielded with its whole value."""
     if isinstance(data, dict) and path not in known:
         for name, value in data.items():
-            yield from _leaves(value, (*path, name), known)
+            yield from _leaf_settings(value, (*path, name), known)
     elif path != ("$schema",):
         yield path, data
 
@@ -392,10 +392,10 @@ def programs_and_addresses(file: Path) -> str:
         data = parse_json_with_comments(read_text(file) or "{}")
     except (FileError, JsonSyntaxError):
         return "cannot be read"
-    return "; ".join(sorted(set(_telling(data))))
+    return "; ".join(sorted(set(_describing_texts(data))))
 
 
-def _telling(data: Any) -> Iterator[str]:
+def _describing_texts(data: Any) -> Iterator[str]:
     if isinstance(data, dict):
         command = data.get("command")
         if isinstance(command, str):
@@ -403,9 +403,9 @@ def _telling(data: Any) -> Iterator[str]:
             words = [command, *map(str, arguments)] if isinstance(arguments, list) else [command]
             yield " ".join(words)
         for value in data.values():
-            yield from _telling(value)
+            yield from _describing_texts(value)
     elif isinstance(data, list):
         for value in data:
-            yield from _telling(value)
+            yield from _describing_texts(value)
     elif isinstance(data, str) and (data.startswith("!") or "://" in data):
         yield data

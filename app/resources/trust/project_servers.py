@@ -38,13 +38,13 @@ def project_servers(written: UncheckedServers) -> Iterator[ProjectServer]:
         return
     for name, entry in written.entries.items():
         content = json.dumps([name, entry], ensure_ascii=False, sort_keys=True)
-        yield ProjectServer(detail=f"{name}: {_told(entry)}", content=content)
+        yield ProjectServer(detail=f"{name}: {_server_text(entry)}", content=content)
 
 
-def _told(entry: Any) -> str:
+def _server_text(entry: Any) -> str:
     if not isinstance(entry, dict):
         return "is not a valid server"
-    parts = [_way(entry)]
+    parts = [_transport_text(entry)]
     if entry.get("cwd"):
         parts.append(f"in {entry['cwd']}")
     for key, words in (("env", "sets"), ("headers", "sends")):
@@ -63,7 +63,7 @@ def _told(entry: Any) -> str:
     return "; ".join(part for part in parts if part)
 
 
-def _way(entry: dict[str, Any]) -> str:
+def _transport_text(entry: dict[str, Any]) -> str:
     command, url = entry.get("command"), entry.get("url")
     if command:
         arguments = entry.get("args")

@@ -182,14 +182,14 @@ class _PageBody:
         mark = f' <span class="label">{escape(clean(label))}</span>' if label else ""
         on = " on" if entry.id in self._on_path else ""
         parent = self._log.parent(entry.id) if entry.id in self._log else None
-        quiet = "" if mark or self._is_told(entry, stored) else ' class="quiet"'
+        quiet = "" if mark or self._is_visible(entry, stored) else ' class="quiet"'
         return (
             f'<li{quiet}><a class="{_css_class(entry)}{on}" href="#e-{attribute(entry.id)}"'
             f' data-id="{attribute(entry.id)}" data-parent="{attribute(parent or "")}">'
             f"{escape(clean(write(entry, self._rows))[:100])}{mark}</a></li>"
         )
 
-    def _is_told(self, entry: Entry, stored: Entry) -> bool:
+    def _is_visible(self, entry: Entry, stored: Entry) -> bool:
         """Whether the entry gets a visible row. An answer that only carries calls gets none, since their
         results have rows."""
         if isinstance(entry, MessageEntry) and isinstance(entry.message, AssistantMessage):

@@ -55,7 +55,7 @@ def open_session(path: Path, *, read_only: bool, sync: SyncPolicy, cwd: Path) ->
         if file is not None and reading.version < SESSION_VERSION:
             file = _migrate_file(path, file, reading, sync, problems)
         elif file is not None:
-            _mend_tail(path, file, reading, problems)
+            _repair_tail(path, file, reading, problems)
         _report(path, reading, problems, may_write=file is not None)
     except BaseException:
         if file is not None:
@@ -106,7 +106,7 @@ def _start_empty_file(path: Path, file: SessionFile, cwd: Path, problems: list[s
     )
 
 
-def _mend_tail(path: Path, file: SessionFile, reading: SessionContents, problems: list[str]) -> None:
+def _repair_tail(path: Path, file: SessionFile, reading: SessionContents, problems: list[str]) -> None:
     """Moves a last line that a crash or a full disk cut short from the file to the quarantine."""
     torn = reading.torn
     if torn is None:
@@ -163,7 +163,7 @@ def _migrate_file(
         anew = SessionFile.create(draft, lines, sync)
         anew.path = path
         try:
-            _keep_old_version(path, kept)
+            _back_up_old_version(path, kept)
             draft.replace(path)
             sync_folder(path.parent)
         except BaseException:
@@ -185,7 +185,7 @@ def _migrate_file(
     return anew
 
 
-def _keep_old_version(path: Path, kept: Path) -> None:
+def _back_up_old_version(path: Path, kept: Path) -> None:
     if kept.exists():
         return
     try:

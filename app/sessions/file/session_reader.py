@@ -219,11 +219,11 @@ def _read_each(lines: list[bytes], reading: SessionContents) -> None:
         if entry is not None:
             reading.entries.append(entry)
         elif not is_blank(line) and not is_header(line):
-            _keep_bad(reading, BadLine(offset=reading.size, data=line))
+            _record_bad_line(reading, BadLine(offset=reading.size, data=line))
         reading.size += len(line)
 
 
-def _keep_bad(reading: SessionContents, bad: BadLine) -> None:
+def _record_bad_line(reading: SessionContents, bad: BadLine) -> None:
     if not bad.data.endswith(b"\n"):
         reading.torn = bad
         return
@@ -288,7 +288,7 @@ def _read_old(file: BinaryIO, reading: SessionContents, header: dict[str, Any]) 
         if isinstance(data, dict):
             lines.append(data)
         elif not is_blank(raw):
-            _keep_bad(reading, BadLine(offset=reading.size, data=raw))
+            _record_bad_line(reading, BadLine(offset=reading.size, data=raw))
         reading.size += len(raw)
     reading.ends_with_feed = raw.endswith(b"\n") if raw else reading.ends_with_feed
     found = (with_entry_id(from_wire(data, Entry)) for data in migrate_lines(lines, header, reading.version))

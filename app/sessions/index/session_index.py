@@ -59,7 +59,7 @@ an entry to the session for which it was counted; in `used`, the row of another 
 same entry names it in `copied`, and counts when the first session is deleted."""
 _MAX_NAMED_LINES = 5
 """Broken lines of one file that are listed with their position; further ones are only counted."""
-_FILES_AT_ONCE = 20
+_FILES_PER_BATCH = 20
 _MODULE = "fts5"
 _SEARCHABLE = (
     "create virtual table if not exists words using fts5(text, content='', columnsize=0, detail=none,"
@@ -153,13 +153,13 @@ class SessionIndex:
 
     def _read_files(self) -> None:
         files = list(_with_stat(session_files(self.root)))
-        known = self._known()
+        known = self._indexed_files()
         if len(files) == len(known) and all(
             path in known and known[path].is_as(found) for path, found in files
         ):
             return
         self._db.execute("begin immediate")
-        known = self._known()  # what another process has read by now
+        known = self._indexed_files()  # what another process has read by now
         anew: dict[str, os.stat_result] = {}
         lost: list[int] = []
         for path, found in files:
@@ -171,15 +171,15 @@ class SessionIndex:
                 lost.append(row.key)
         lost += (row.key for row in known.values())
         if lost:
-            self._forget(lost)
+            self._remove_sessions(lost)
         # Copies are read after their originals: file names begin with the time of creation.
         for path in sorted(anew, key=os.path.basename):
-            self._read_whole(path, anew[path])
+            self._read_from_start(path, anew[path])
         if lost:
             self._count_copies()
         self._db.commit()
 
-    def _known(self) -> "dict[str, _IndexedFile]":
+    def _indexed_files(self) -> "dict[str, _IndexedFile]":
         rows = self._db.execute("select key, path, inode, size, mtime, read, problem is null from sessions")
         return {self._path(row[1]): _IndexedFile(row[0], *row[2:]) for row in rows}
 
@@ -187,7 +187,7 @@ class SessionIndex:
         """Returns the path of a file, whose name in the database is relative to the root."""
         return self._start + os.fsdecode(name)
 
-    def _read_whole(self, path: str, found: os.stat_result) -> None:
+    def _read_from_start(self, path: str, found: os.stat_result) -> None:
         key = self._db.execute(
             "insert into sessions(path, inode, size, mtime, read, broken) values(?,?,?,?,0,0)",
             (os.fsencode(path[len(self._start) :]), found.st_ino, found.st_size, found.st_mtime_ns),
@@ -212,7 +212,7 @@ class SessionIndex:
                 key,
             ),
         )
-        self._keep(key, path, lines, found, read, tail)
+        self._store_session(key, path, lines, found, read, tail)
 
     def _read_on(self, row: "_IndexedFile", path: str, found: os.stat_result) -> bool:
         """Reads a grown file from where reading stopped. False: the file was replaced or cannot be read
@@ -227,10 +227,10 @@ class SessionIndex:
             read, tail = read_lines(Path(path), row.read, lines, tail)
         except (FileRewritten, OSError):
             return False
-        self._keep(row.key, path, lines, found, read, tail)
+        self._store_session(row.key, path, lines, found, read, tail)
         return True
 
-    def _keep(
+    def _store_session(
         self, key: int, path: str, lines: "_LineReader", found: os.stat_result, read: int, tail: bytes
     ) -> None:
         self._db.execute(
@@ -280,7 +280,7 @@ class SessionIndex:
         """Makes a batch of sessions searchable, newest first. Returns False when all are."""
         rows = self._db.execute(
             "select key, path, searchable, read from sessions where searchable < read order by mtime desc limit ?",
-            (_FILES_AT_ONCE,),
+            (_FILES_PER_BATCH,),
         ).fetchall()
         fresh: list[tuple[int, int, SearchableText]] = []
         for key, name, searchable, read in rows:
@@ -318,7 +318,7 @@ class SessionIndex:
         self._db.execute("insert into texts(key, session, at) values(?,?,?)", (place, key, text.at))
         self._db.execute("insert into words(rowid, text) values(?,?)", (place, with_word_breaks(text.text)))
 
-    def _forget(self, keys: list[int]) -> None:
+    def _remove_sessions(self, keys: list[int]) -> None:
         """Removes sessions from the index. Their words are removed only when they are many, by indexing
         all texts again."""
         self._db.executemany("delete from sessions where key=?", ((key,) for key in keys))

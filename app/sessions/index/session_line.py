@@ -70,15 +70,15 @@ class SessionLine(msgspec.Struct, rename="camel"):
     @property
     def message_time(self) -> int:
         """The time of the message in Unix milliseconds; 0 when it has none."""
-        return _credible((self.message.timestamp if self.message is not None else None) or 0)
+        return _valid_time((self.message.timestamp if self.message is not None else None) or 0)
 
     @property
     def time(self) -> int:
         """The time of the line itself in Unix milliseconds; 0 when it has none."""
-        return _credible(milliseconds(self.timestamp))
+        return _valid_time(milliseconds(self.timestamp))
 
 
-def _credible(time: float) -> int:
+def _valid_time(time: float) -> int:
     return int(time) if 0 < time < _MAX_TIME else 0
 
 

@@ -44,7 +44,7 @@ MAX_TEXT_CHARACTERS = 20_000
 MAX_RESULT_CHARACTERS = 2_000
 """Characters of one message, or of one tool result, that are searched."""
 
-_GREETING = late(
+_GREETING_PATTERN = late(
     r"(?:hi|hello|hey|yo|hallo|hola|salut|bonjour|ciao|moin|howdy|good (?:morning|day|evening|afternoon)|test|ping"
     r"|hi there|hello there|hey there)[\s!.,?]*",
     re.IGNORECASE,
@@ -102,7 +102,7 @@ class SessionDigest(msgspec.Struct, kw_only=True):
         title = title_from_prompt(text)
         if not title:
             return
-        if _GREETING.fullmatch(title):
+        if _GREETING_PATTERN.fullmatch(title):
             self.greeting = self.greeting or title
         else:
             self.first_prompt = title

@@ -117,7 +117,7 @@ class ActionTable:
     def keys_of(self, action: str) -> tuple[str, ...]:
         """Returns an action's keys in Textual's spelling; if several places have the action, those of
         the first."""
-        for one in self._near_and_far():
+        for one in self._ordered_places():
             for binding in one.bindings:
                 if binding.id == action:
                     return keys_of(binding, self.own.keys)
@@ -133,7 +133,7 @@ class ActionTable:
         the action has no key."""
         return key_label(self.own.keys, action, usual)
 
-    def _near_and_far(self) -> Iterator[KeyPlace]:
+    def _ordered_places(self) -> Iterator[KeyPlace]:
         """Yields the places, those of the page first, so that most lookups load no screen."""
         yield key_place("the page", self._page)
         yield from _ON_THE_PAGE

@@ -123,7 +123,7 @@ def _keys(value: Any) -> str | None:
 def textual_spelling(keys: str) -> str:
     """Converts keys to Textual's spelling, from pi's `pageUp`, `shift+ctrl+p`, `shift+l` and
     `ctrl+]`, and chords such as `ctrl+x t`."""
-    return " ".join(_one(key) for key in keys.split())
+    return " ".join(_convert_key(key) for key in keys.split())
 
 
 def key_of_character(character: str) -> str:
@@ -135,7 +135,7 @@ def key_of_character(character: str) -> str:
     return KEY_NAME_REPLACEMENTS.get(named, named)
 
 
-def _one(key: str) -> str:
+def _convert_key(key: str) -> str:
     head, plus, last = key.rpartition("+")
     if not last and plus:  # the key is the plus sign itself
         head, last = head.rstrip("+"), "+"

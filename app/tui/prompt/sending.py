@@ -32,7 +32,7 @@ _OTHER_AGENTS_ALIASES = {
     **{"share": "export", "history": "resume", "sessions": "resume", "rewind": "tree"},
 }
 """Aliases for commands of other agents."""
-_PAGES_ELSEWHERE = {
+_FOREIGN_COMMANDS = {
     **{"cost": "usage", "stats": "usage", "status": "session", "doctor": "session", "agents": "tasks"},
     **{"skills": "context", "tools": "context"},
 }
@@ -78,14 +78,14 @@ class PromptSender(msgspec.Struct, frozen=True):
             return
         if is_note(text) and (became := await self.note(text)) != "send":
             if became == "kept":
-                self._give_back(draft)
+                self._restore_draft(draft)
             return
-        if text.startswith("/") and await self.run_slash(self._here(text)):
+        if text.startswith("/") and await self.run_slash(self._own_command(text)):
             self.status.refresh_all()
             return
         if (unknown := self._unknown_command(text)) is not None:
             self.presenter.note(unknown, NoteKind.WARNING)
-            self._give_back(draft)
+            self._restore_draft(draft)
             return
         settings = self.settings().images
         try:
@@ -102,7 +102,7 @@ class PromptSender(msgspec.Struct, frozen=True):
                 await self.session.prompt(text, images, while_running=how)
         except UserError as problem:
             self.presenter.note(failure_text_of(problem, self.key_label), NoteKind.ERROR)
-            self._give_back(draft)
+            self._restore_draft(draft)
 
     async def prompt(self, text: str, images: tuple[Image, ...] = ()) -> None:
         """Sends the prompt from the command line."""
@@ -110,12 +110,12 @@ class PromptSender(msgspec.Struct, frozen=True):
             await self.session.prompt(text, images, while_running="steer")
         except UserError as problem:
             self.presenter.note(failure_text_of(problem, self.key_label), NoteKind.ERROR)
-            self._give_back(UnsentPrompt(text=text))
+            self._restore_draft(UnsentPrompt(text=text))
 
-    def _here(self, text: str) -> str:
+    def _own_command(self, text: str) -> str:
         """Returns the command for a page that other agents have under another name, and says which it is."""
         found = _COMMAND.match(text)
-        page = _PAGES_ELSEWHERE.get(found[1]) if found is not None else None
+        page = _FOREIGN_COMMANDS.get(found[1]) if found is not None else None
         if found is None or page is None or found[1] in [name for name, _ in self.command_names()]:
             return text
         self.presenter.note(f"/{found[1]} is /{page} here.")
@@ -152,7 +152,7 @@ class PromptSender(msgspec.Struct, frozen=True):
             if is_first:
                 own.end(None)
             self.presenter.note(failure_text_of(problem, self.key_label), NoteKind.ERROR)
-            self._give_back(UnsentPrompt(text=text))
+            self._restore_draft(UnsentPrompt(text=text))
         self.status.say_what_runs()
 
     async def _cell(self, text: str, code: str, *, exclude: bool) -> None:
@@ -166,10 +166,10 @@ class PromptSender(msgspec.Struct, frozen=True):
             await self.cells.run(code, exclude=exclude)
         except UserError as problem:
             self.presenter.note(failure_text_of(problem, self.key_label), NoteKind.ERROR)
-            self._give_back(UnsentPrompt(text=text))
+            self._restore_draft(UnsentPrompt(text=text))
         self.status.say_what_runs()
 
-    def _give_back(self, draft: UnsentPrompt) -> None:
+    def _restore_draft(self, draft: UnsentPrompt) -> None:
         """Puts a text that could not be sent back into the editor if it is empty; the history has the
         text in any case."""
         if self.editor.model.is_blank:

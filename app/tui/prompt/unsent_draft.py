@@ -95,7 +95,7 @@ class UnsentDraft:
         text, attachments = self._shown()
         draft = kept.SavedDraft(
             text=text,
-            attachments=tuple(_kept(attachment) for attachment in attachments),
+            attachments=tuple(_saved_attachment(attachment) for attachment in attachments),
             waiting=(*waiting, *self._unconfirmed),
             cwd=str(self._session.cwd),
         )
@@ -128,7 +128,7 @@ class UnsentDraft:
         return found[::-1]
 
 
-def _kept(attachment: Attachment) -> kept.SavedAttachment:
+def _saved_attachment(attachment: Attachment) -> kept.SavedAttachment:
     if attachment.path is not None:
         return kept.SavedAttachment(name=attachment.name, path=str(attachment.path))
     return kept.SavedAttachment(name=attachment.name, image=image_of(attachment.data, attachment.mime_type))

@@ -58,7 +58,7 @@ _BEGINS: tuple[tuple[type[Event], ActivityPhase], ...] = (
     (DiagnosticsStart, "checking"),
     (DiagnosticsEnd, "working"),
 )
-_ARRIVES: tuple[tuple[type[BlockEvent], ActivityPhase], ...] = (
+_ARRIVING_PHASES: tuple[tuple[type[BlockEvent], ActivityPhase], ...] = (
     (TextDelta, "writing"),
     (ThinkingDelta, "thinking"),
     (ToolCallStart, "calling"),
@@ -80,7 +80,7 @@ class ActivityStatus(msgspec.Struct, frozen=True, kw_only=True):
         return " · ".join((self.what, *self.figures))
 
 
-class _ToolAtWork(msgspec.Struct, frozen=True):
+class _RunningTool(msgspec.Struct, frozen=True):
     name: str
     told: str
     since: float
@@ -105,7 +105,7 @@ class ActivityTracker:
         self._key_label = key_label
         self.phase: ActivityPhase = ""
         self._since = 0.0
-        self._tools: dict[str, _ToolAtWork] = {}
+        self._tools: dict[str, _RunningTool] = {}
         self._open_questions: dict[str, float] = {}
         """The time of each unanswered question, by its id."""
         self._characters = 0
@@ -195,7 +195,7 @@ class ActivityTracker:
             return
         if isinstance(event, ToolExecutionStart):
             told = self._call(event.tool_name, event.args)
-            self._tools[event.tool_call_id] = _ToolAtWork(event.tool_name, told, self._clock())
+            self._tools[event.tool_call_id] = _RunningTool(event.tool_name, told, self._clock())
         elif isinstance(event, ToolExecutionEnd):
             self._tools.pop(event.tool_call_id, None)
         self._enter("tools" if self._tools else "working")
@@ -215,7 +215,7 @@ class ActivityTracker:
     def _count(self, event: MessageUpdate) -> None:
         part = event.assistant_message_event
         phase: ActivityPhase | None = next(
-            (phase for kind, phase in _ARRIVES if isinstance(part, kind)), None
+            (phase for kind, phase in _ARRIVING_PHASES if isinstance(part, kind)), None
         )
         if phase is None:
             return

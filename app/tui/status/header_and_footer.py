@@ -225,7 +225,7 @@ _SEGMENTS: dict[str, Callable[[Session, SessionState, FooterContext], list[Segme
     "tokens": _tokens,
     "cacheRead": _cache_read,
     "cacheWrite": _cache_write,
-    "cacheHit": lambda session, *_: [Segment(id="cacheHit", text=_hit(session), importance=2)],
+    "cacheHit": lambda session, *_: [Segment(id="cacheHit", text=_cache_hit_text(session), importance=2)],
     "cost": _cost,
     "context": _context,
     "permissions": _permissions,
@@ -302,7 +302,7 @@ def is_offline(model: Model) -> bool:
     return model.api == "offline"
 
 
-def _hit(session: Session) -> str:
+def _cache_hit_text(session: Session) -> str:
     usage = session.stats.last_usage
     if usage is None or not (usage.cache_read or usage.cache_write):
         return ""

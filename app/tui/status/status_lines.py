@@ -219,11 +219,11 @@ class StatusLines:
 
         def heard() -> None:
             with contextlib.suppress(RuntimeError):  # at the end of the program the loop is closed
-                loop.call_soon_threadsafe(self._map_is_further)
+                loop.call_soon_threadsafe(self._on_map_progress)
 
         self._maps.watch(heard)
 
-    def _map_is_further(self) -> None:
+    def _on_map_progress(self) -> None:
         building = self._maps.building
         if self._footer.is_attached and building != self._indexing:
             self._indexing = building
@@ -242,7 +242,7 @@ class StatusLines:
 
     def _show_rule(self) -> None:
         self._editor.surface.show_rule_text(self._rule())
-        self._keep_beating()
+        self._update_timer()
 
     def _rule(self) -> RuleText:
         if self._in_place is not None:
@@ -264,7 +264,7 @@ class StatusLines:
     def _is_animated(self) -> bool:
         return self._editor.app.animation_level == "full"
 
-    def _keep_beating(self) -> None:
+    def _update_timer(self) -> None:
         """Starts or stops the timer: four times a second with animation, else once a second for
         elapsed times."""
         if not self._activity.is_on:
@@ -283,7 +283,7 @@ class StatusLines:
             self._tick()
         self._editor.surface.show_rule_text(self._rule())
         if not self._activity.is_on:
-            self._keep_beating()  # a question was answered and nothing else runs
+            self._update_timer()  # a question was answered and nothing else runs
 
     def _provider(self) -> str:
         model = self._session.state.model
@@ -310,7 +310,7 @@ async def git_state(cwd: Path, *, home: Path, is_vouched: Callable[[], bool]) ->
     If the repository's configuration could start programs and the user does not trust it
     (`is_vouched`), git is not run and changes are not shown."""
     head, command = await asyncio.to_thread(_git_query, cwd, home, is_vouched)
-    told = await _ask_git(command) if command is not None else None
+    told = await _run_git(command) if command is not None else None
     return head if told is None else read_status(told)
 
 
@@ -325,7 +325,7 @@ def _git_query(cwd: Path, home: Path, is_vouched: Callable[[], bool]) -> tuple[s
     return head, git_command(repository.top, *_GIT_STATUS, repository=configuration, home=home)
 
 
-async def _ask_git(command: GitCommand) -> str | None:
+async def _run_git(command: GitCommand) -> str | None:
     try:
         code, told = await command.ask(GIT_TIMEOUT)
     except OSError:

@@ -34,12 +34,12 @@ def turn_at(entries: Sequence[Entry], at: int) -> int:
     for index in range(max(0, at), 0, -1):
         entry = entries[index]
         is_prompt = isinstance(entry, MessageEntry) and isinstance(entry.message, UserMessage)
-        if is_prompt and _is_settled(entries, index):
+        if is_prompt and _is_complete_at(entries, index):
             return index
     return 0
 
 
-def _is_settled(entries: Sequence[Entry], at: int) -> bool:
+def _is_complete_at(entries: Sequence[Entry], at: int) -> bool:
     answered: set[str] = set()
     for index in range(at - 1, -1, -1):
         entry = entries[index]

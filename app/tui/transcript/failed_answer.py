@@ -35,19 +35,19 @@ class FailedAnswer:
 
     def answer_begins(self) -> None:
         self._awaiting_retry, self._is_waiting = None, False
-        self._pass_over(is_tried_again=True)
+        self._remove_retry_key(is_tried_again=True)
 
     def prompt_begins(self) -> None:
-        self._pass_over(is_tried_again=False)
+        self._remove_retry_key(is_tried_again=False)
 
     def retry(self, event: AutoRetryStart | AutoRetryEnd) -> None:
         """Updates the display of a retry: a success removes traces of failed attempts, a failure is
         reported once, and a cancelled wait shows the error again."""
-        self._take_note_away()
+        self._remove_notice()
         was_waiting, self._is_waiting = self._is_waiting, isinstance(event, AutoRetryStart)
         if isinstance(event, AutoRetryStart):
             self._awaiting_retry = self._message
-            self._pass_over(is_tried_again=True)
+            self._remove_retry_key(is_tried_again=True)
             what = f"{event.error_message.rstrip('.')}. Trying again"
             self._notice_id = self._note(
                 f"{what}: {event.attempt} of {event.max_attempts}.", NoteKind.WARNING
@@ -56,9 +56,9 @@ class FailedAnswer:
             self._show_again()
         elif not event.success:
             times = "once" if event.attempt == 1 else f"{event.attempt} times"
-            self._say_with_it(f"It was tried again {times}, without success.")
+            self._append_words(f"It was tried again {times}, without success.")
 
-    def _say_with_it(self, words: str) -> None:
+    def _append_words(self, words: str) -> None:
         """Adds words to the failed answer's error message, or as a separate message if there is none."""
         last = self._message
         block = replay.reply_block(last.id, last, self._renderers) if last is not None else None
@@ -74,18 +74,18 @@ class FailedAnswer:
             self._message = message
             self._transcript.add(block)
 
-    def _take_note_away(self) -> None:
+    def _remove_notice(self) -> None:
         if self._notice_id is not None:
             self._transcript.remove_block(self._notice_id)
             self._notice_id = None
 
-    def _pass_over(self, *, is_tried_again: bool) -> None:
+    def _remove_retry_key(self, *, is_tried_again: bool) -> None:
         """Removes the retry key from the answer, because only the last answer offers it."""
         message, self._message = self._message, None
         if message is None:
             return
         if is_tried_again:
-            self._take_note_away()
+            self._remove_notice()
         self._notice_id = None  # a retried one is removed above
         block = replay.reply_block(message.id, message, self._renderers)
         shown = replay.superseded_answer(block, is_tried_again=is_tried_again) if block is not None else None

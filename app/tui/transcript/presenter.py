@@ -529,11 +529,11 @@ class StagedCards:
 
     def note(self, event: Event) -> None:
         if isinstance(event, PendingChanged) and event.resolved is not None:
-            self._tell(self._blocks.pop(event.resolved.id, ""), _became(event.resolved))
+            self._set_card_text(self._blocks.pop(event.resolved.id, ""), _became(event.resolved))
         elif isinstance(event, AgentSettled | AgentStart):
             keys = self._keys() if isinstance(event, AgentSettled) else ""
             for block_id in self._blocks.values():
-                self._tell(block_id, f"{_STAGED}{keys}")
+                self._set_card_text(block_id, f"{_STAGED}{keys}")
 
     def _keys(self) -> str:
         """Returns the current keys that apply or discard; the approval bar handles them."""
@@ -542,7 +542,7 @@ class StagedCards:
         told = [f"{key} {does}" for key, does in ((once, "applies"), (deny, "discards")) if key]
         return f": {', '.join(told)}" if told else ""
 
-    def _tell(self, block_id: str, words: str) -> None:
+    def _set_card_text(self, block_id: str, words: str) -> None:
         block = self._transcript.block(block_id) if block_id else None
         if isinstance(block, CardBlock):
             summary = block.card.summary.partition(_STAGED)[0] + words

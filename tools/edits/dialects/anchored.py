@@ -28,7 +28,7 @@ from tools.text import escape_controls, one_line
 AnchorPlace = Literal["replace", "before", "after"]
 _CONTEXT_ROWS: Final = 3
 _MAX_ROWS: Final = 80
-_GLUED_LINES: Final = 10
+_MIN_GLUED_LINES: Final = 10
 _START_WORDS: Final = frozenset({"start", "bof", "top", "0"})
 _END_WORDS: Final = frozenset({"end", "eof", "bottom"})
 
@@ -166,7 +166,7 @@ class _AnchoredPlacement:
 
     def _refuse_glued(self, edit: AnchoredEdit, lines: list[str], place: _LineRange, which: str) -> None:
         """Rejects a whole new text for one line: it is a range whose end was forgotten."""
-        if edit.last is None and len(lines) > _GLUED_LINES and lines[0] == self._lines[place.first]:
+        if edit.last is None and len(lines) > _MIN_GLUED_LINES and lines[0] == self._lines[place.first]:
             raise ToolError(
                 f'{which}You gave {len(lines)} lines for line {place.first + 1} alone. Give "to" as well. '
                 "Nothing was changed."

@@ -130,7 +130,7 @@ class _ReplacementPlacement:
             return False
         line = self._already_inserted_line(span, old, new)
         if line is not None:
-            self._note_already_done(number, line)
+            self._note_already_applied(number, line)
             return True
         if (
             span.strategy == "exact"
@@ -143,9 +143,9 @@ class _ReplacementPlacement:
 
     def _place_loosely(self, number: int, old: str, new: str) -> bool:
         """Places an edit whose old text does not occur exactly."""
-        done = self._already_done_line(old, new)
+        done = self._already_applied_line(old, new)
         if done is not None:
-            self._note_already_done(number, done)
+            self._note_already_applied(number, done)
             return True
         for reading in alternative_readings():
             spans = reading(self._document, old, new, self._shown)
@@ -180,11 +180,11 @@ class _ReplacementPlacement:
 
     # Edits that are already done
 
-    def _note_already_done(self, number: int, line: int | None) -> None:
+    def _note_already_applied(self, number: int, line: int | None) -> None:
         what = f"line {line} already reads like the new text" if line else "the old text is gone already"
         self._notes.append(f"{self._edit_label(number)}Nothing to do: {what}.")
 
-    def _already_done_line(self, old: str, new: str) -> int | None:
+    def _already_applied_line(self, old: str, new: str) -> int | None:
         """Returns the line where the new text already stands, if that is no coincidence; 0 if the old text was
         already removed."""
         was_sent = (old, new) in self._shown.sent
@@ -267,7 +267,7 @@ class _ReplacementPlacement:
     def _add_spans(self, number: int, spans: list[Span]) -> None:
         text = self._document.text
         if all(text[span.start : span.end] == span.new_text for span in spans):
-            self._note_already_done(number, self._document.line_of(spans[0].start))
+            self._note_already_applied(number, self._document.line_of(spans[0].start))
             return
         self._found[number] = spans
         self._strategies[number] = spans[0].strategy

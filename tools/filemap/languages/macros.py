@@ -18,13 +18,13 @@ def _arguments_pattern(plain: bytes) -> bytes:
 
 
 _ARGUMENTS = _arguments_pattern(rb"[^()\n]")
-_ALONE_ON_LINE = re.compile(
+_MACRO_ALONE_ON_LINE = re.compile(
     rb"^[ \t]*(?:[A-Z][A-Z0-9_]*(?:BEGIN|END|NAMESPACE|PUSH|POP|DIAG|DECLS|ENABLE|DISABLE|PRAGMA|WARN)[A-Z0-9_]*"
     rb"(?:" + _ARGUMENTS + rb")?|(?:Q_OBJECT|Q_GADGET))[ \t]*\r?$",
     re.M,
 )
 """Matches a line with only `LIB_BEGIN_NAMESPACE`."""
-_WHOLE_LINE = re.compile(rb"(?m:^)[ \t]*(?P<macro>" + _MACRO_NAME + rb")(?=[ \t]*\r?\n)")
+_MACRO_LINE = re.compile(rb"(?m:^)[ \t]*(?P<macro>" + _MACRO_NAME + rb")(?=[ \t]*\r?\n)")
 _DECLARATION_BELOW = re.compile(
     rb"[ \t]*\r?\n(?:[ \t]*#[^\n]*\n)*[ \t]*(?!\w+[ \t]*\()[A-Za-z_][\w:]*(?:<[^;{}()]*>)?[ \t\r\n*&]+[A-Za-z_~]"
 )
@@ -139,7 +139,7 @@ _DEFINED = re.compile(
     rb"^[ \t]*#[ \t]*define[ \t]+(?P<name>[A-Za-z_]\w*)(?:\([^)\n]*\))?[ \t]+(?P<body>(?:[^\n\\]|\\\r?\n|\\.)*)",
     re.M,
 )
-_AROUND = re.compile(rb"\b(?:namespace|extern)\b")
+_ENCLOSING_BLOCK = re.compile(rb"\b(?:namespace|extern)\b")
 _MAX_BRACE_MACROS = 50
 
 
@@ -152,7 +152,7 @@ def _expand_brace_macros(source: bytes) -> bytes:
         body = match["body"]
         net = _net_braces(body) if b"{" in body or b"}" in body else 0
         if net in (1, -1) and len(braces) < _MAX_BRACE_MACROS:
-            braces[match["name"]] = b" " if _AROUND.search(body) else b"{" if net > 0 else b"}"
+            braces[match["name"]] = b" " if _ENCLOSING_BLOCK.search(body) else b"{" if net > 0 else b"}"
     if not braces:
         return source
     if b" " in braces.values():  # its counterpart closes what it opens
@@ -276,13 +276,13 @@ def _blank_macros(block: bytes, source: bytes) -> bytes:
             classes.update(_CLASS.findall(source) or [b""])
         return _blank(match) if constructed is None or constructed in classes else match[0]
 
-    block = _ALONE_ON_LINE.sub(
+    block = _MACRO_ALONE_ON_LINE.sub(
         lambda match: b" " * len(match[0].rstrip(b"\r")) + b"\r" * match[0].endswith(b"\r"), block
     )
     block = _AS_TYPE.sub(lambda match: b"int" + b" " * (len(match["macro"]) - 3), block)
     for pattern in (_ACCESS_LABEL, _CALL_LINE) if _has_access_label(block) else (_CALL_LINE,):
         block = pattern.sub(_blank, block)
-    block = _WHOLE_LINE.sub(_blank_line, block)
+    block = _MACRO_LINE.sub(_blank_line, block)
     for _ in range(_MAX_BEFORE_DECLARATION):
         before, block = block, _BEFORE_DECLARATION.sub(in_front, block)
         if block == before:

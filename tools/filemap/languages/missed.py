@@ -24,7 +24,7 @@ def missed_function_finder(
             row = rows.row_of(start)
             if row in known or any(first <= start < last for first, last in documents):
                 continue
-            around = _function_around(drafts, row)
+            around = _enclosing_function(drafts, row)
             if around is not None and (around.start_row == row or b"<<" in source[around.start : start]):
                 continue
             if around is not None:
@@ -43,7 +43,7 @@ def missed_function_finder(
     return with_missed
 
 
-def _function_around(drafts: list[FoundSymbol], row: int) -> FoundSymbol | None:
+def _enclosing_function(drafts: list[FoundSymbol], row: int) -> FoundSymbol | None:
     """Returns the function whose range includes this row."""
     return next(
         (each for each in drafts if each.kind == "function" and each.start_row <= row <= each.end_row), None

@@ -31,7 +31,7 @@ _MACRO_LINE = re.compile(rb"^[A-Z][A-Z0-9_]+(?:\([^(){};]*\))?[ \t]*;?[ \t]*\r?$
 _METHOD_HEAD = b"- (void)"
 
 
-def _without_own_macros(source: bytes, watch: Deadline) -> bytes:
+def _without_project_macros(source: bytes, watch: Deadline) -> bytes:
     """Handles macros between methods: method heads are converted to one, others are blanked out."""
     return without_macros(_CLASS.sub(lambda match: _without_macros(match[0]), source), watch)
 
@@ -52,7 +52,7 @@ def _without_macros(block: bytes) -> bytes:
 
 
 def _only_classes(source: bytes, watch: Deadline) -> bytes:
-    return _without_own_macros(split_objective_c(source)[0], watch)
+    return _without_project_macros(split_objective_c(source)[0], watch)
 
 
 def split_objective_c(source: bytes) -> tuple[bytes, bytes]:
@@ -112,7 +112,7 @@ def _objc_language(name: str, called: str, *, is_mixed: bool) -> Language:
         imports=C.imports,
         modifiers=C.modifiers,
         has_type_before_name=True,
-        prepare=_only_classes if is_mixed else _without_own_macros,
+        prepare=_only_classes if is_mixed else _without_project_macros,
         finish=C.finish,
     )
 

@@ -18,7 +18,7 @@ _TOKEN = re.compile(
 )
 _NAMESPACE_MACRO = re.compile(rb"^(?P<before>[A-Z]\w*NAMESPACE)_BEGIN\((?P<name>[a-z]\w*)\)", re.M)
 _MAX_RECOVERED = 400
-_AROUND = re.compile(
+_ENCLOSING_BLOCK = re.compile(
     rb"^[ \t]*(?:(?:inline[ \t]+)?namespace\b[^;{}()=\n]{0,200}|extern[ \t]+\"C(?:\+\+)?\")\s*\{", re.M
 )
 _CONDITION = re.compile(rb"^[ \t]*#[ \t]*(?:if|ifdef|ifndef|elif|else|endif)\b(?:[^\n\\]|\\\r?\n|\\.)*", re.M)
@@ -54,7 +54,7 @@ def blank_wrappers(source: bytes, watch: Deadline) -> bytes:
 
     For texts that the grammar cannot parse: then one error costs a declaration, not everything after it."""
     covered = bytearray(source)
-    for match in _AROUND.finditer(source):
+    for match in _ENCLOSING_BLOCK.finditer(source):
         watch.check()
         end = _closing_brace(source, match.end())
         if end >= 0:

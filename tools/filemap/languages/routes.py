@@ -131,7 +131,7 @@ _SPRING_MAPPING = re.compile(
     re.M,
 )
 _NAMED_VALUE = re.compile(rb"(?:\b(?:value|path)\s*=\s*\{?\s*|^\(\s*\{?\s*)\"(?P<path>[^\"\n]{0,200})\"")
-_VERB_SAID = re.compile(rb"RequestMethod\.(?P<verb>[A-Z]+)")
+_REQUEST_METHOD = re.compile(rb"RequestMethod\.(?P<verb>[A-Z]+)")
 _JVM_NAMED = re.compile(
     rb"^[ \t]*(?!@)(?:[\w<>\[\],.? \t]+?[ \t])?(?:(?P<type>class|interface|object)[ \t]+\w+|(?P<name>\w+)[ \t]*\()",
     re.M,
@@ -154,7 +154,7 @@ def spring_routes(source: bytes) -> Iterator[FoundRoute]:
             continue
         verb = match["verb"].decode().upper()
         if verb == "REQUEST":
-            verb = ",".join(_decode(one) for one in _VERB_SAID.findall(said))
+            verb = ",".join(_decode(one) for one in _REQUEST_METHOD.findall(said))
         yield FoundRoute(
             _line_start(match), match.end(), verb, _join_paths(prefix, path), _decode(named["name"])
         )
@@ -183,20 +183,20 @@ def _nest_routes(source: bytes) -> Iterator[FoundRoute]:
 
 # Go: net/http, Gin, Echo, Chi
 
-_GO_WORDS = rb"GET|POST|PUT|DELETE|PATCH|HEAD|OPTIONS|Any|Get|Post|Put|Delete|Patch|HandleFunc|Handle"
-_GO_SIGN = re.compile(rb"\.(?:" + _GO_WORDS + rb")\(\s*[\"`]")
-_GO = re.compile(
+_GO_ROUTE_METHODS = rb"GET|POST|PUT|DELETE|PATCH|HEAD|OPTIONS|Any|Get|Post|Put|Delete|Patch|HandleFunc|Handle"
+_GO_ROUTE_START = re.compile(rb"\.(?:" + _GO_ROUTE_METHODS + rb")\(\s*[\"`]")
+_GO_ROUTE = re.compile(
     rb"^[ \t]*(?P<on>[A-Za-z_][\w.]*)\.(?P<word>"
-    + _GO_WORDS
+    + _GO_ROUTE_METHODS
     + rb")\(\s*[\"`](?P<path>[^\"`\n]{0,200})[\"`]\s*,",
     re.M,
 )
-_GO_PATH = re.compile(rb"(?:(?P<verb>[A-Z]+) )?(?P<path>[\w.-]*/.*)")
+_GO_ROUTE_PATH = re.compile(rb"(?:(?P<verb>[A-Z]+) )?(?P<path>[\w.-]*/.*)")
 
 
 def go_routes(source: bytes) -> Iterator[FoundRoute]:
-    for match in _matches_at_sign(source, _GO_SIGN, _GO):
-        said = _GO_PATH.fullmatch(match["path"])
+    for match in _matches_at_sign(source, _GO_ROUTE_START, _GO_ROUTE):
+        said = _GO_ROUTE_PATH.fullmatch(match["path"])
         if said is None:
             continue
         handler, end = _last_argument(source, match.end())

@@ -117,7 +117,7 @@ def _group_lines(nesting: SymbolTree, hidden: set[int], chosen: set[int], room: 
         owner = nesting.symbols[index].parent
         if owner is None or owner in chosen:
             owners.setdefault(owner, []).append(index)
-    ordered = sorted(owners.values(), key=lambda indices: -_weight(nesting, indices))
+    ordered = sorted(owners.values(), key=lambda indices: -_line_count(nesting, indices))
     total = sum(len(indices) for indices in ordered)
     groups: dict[int, MapLine] = {}
     for indices in ordered:
@@ -133,7 +133,7 @@ def _group_lines(nesting: SymbolTree, hidden: set[int], chosen: set[int], room: 
     return groups
 
 
-def _weight(nesting: SymbolTree, indices: Sequence[int]) -> int:
+def _line_count(nesting: SymbolTree, indices: Sequence[int]) -> int:
     return sum(nesting.symbols[index].end_line - nesting.symbols[index].start_line + 1 for index in indices)
 
 

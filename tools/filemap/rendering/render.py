@@ -55,13 +55,13 @@ def render_map(
     nesting = SymbolTree(file_map.symbols)
     wanted = ("full",) if level is None else LEVELS[LEVELS.index(level) : -1]
     for each in wanted if without is None else ():
-        made = _render_whole(file_map, nesting, each, budget)
+        made = _render_complete(file_map, nesting, each, budget)
         if made is not None:
             return made
     return _render_ranked(file_map, nesting, budget, without)
 
 
-def _render_whole(file_map: FileMap, nesting: SymbolTree, level: str, budget: int) -> RenderedMap | None:
+def _render_complete(file_map: FileMap, nesting: SymbolTree, level: str, budget: int) -> RenderedMap | None:
     """Renders everything of a level, or returns None."""
     symbols = file_map.symbols
     deepest = {"full": 1 << 30, "compact": 1 << 30, "minimal": 1, "outline": 0}[level]

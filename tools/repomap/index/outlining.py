@@ -54,7 +54,7 @@ def index_file(root: Path, path: str) -> FileRecord | None:
         made = map_text(source, place.name, deadline_seconds=_MAP_TIMEOUT)
     except (OSError, TimeLimitReached):
         return msgspec.structs.replace(nothing, kind=kind, reason="slow to map")
-    symbols = _kept_symbols(made.symbols, kind)
+    symbols = _indexed_symbols(made.symbols, kind)
     body = source.decode("utf-8", "replace") if kind != "generated" else ""
     return msgspec.structs.replace(
         nothing,
@@ -115,7 +115,7 @@ def is_secret(path: str) -> bool:
     return name.startswith(_SECRET_NAMES) or name.endswith(_SECRET_ENDINGS)
 
 
-def _kept_symbols(symbols: tuple[Symbol, ...], kind: FileKind) -> tuple[Symbol, ...]:
+def _indexed_symbols(symbols: tuple[Symbol, ...], kind: FileKind) -> tuple[Symbol, ...]:
     """Keeps only the outer keys of data files, and drops what a list of places does not need."""
     depth: dict[int, int] = {}
     places: dict[int, int] = {}

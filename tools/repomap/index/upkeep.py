@@ -141,7 +141,7 @@ class IndexUpkeep:
         missing = self._files_missing()
         if missing is None:
             return self._left_of_full_survey(patience)
-        return missing or self._left_of_known_files()
+        return missing or self._remaining_files()
 
     def _is_unlocked(self) -> bool:
         """Returns whether no other process writes the index now."""
@@ -191,7 +191,7 @@ class IndexUpkeep:
         self._listed, self._git_state = began, git
         return None if self._home() is None else _LONG_BUILD
 
-    def _left_of_known_files(self) -> int | None:
+    def _remaining_files(self) -> int | None:
         """Checks known files each time, and searches for new ones seldom."""
         folder = self._folder()
         git, now = git_state(folder.root), time.monotonic()

@@ -111,7 +111,7 @@ class _TerminalInput:
     def __init__(self, terminal: int) -> None:
         self._terminal = terminal
         self._wanted: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
-        threading.Thread(target=self._work, daemon=True, name="bayou-keys").start()
+        threading.Thread(target=self._copy_input, daemon=True, name="bayou-keys").start()
 
     def send(self, data: bytes) -> None:
         if data:
@@ -123,7 +123,7 @@ class _TerminalInput:
     def close(self) -> None:
         self._wanted.put(None)
 
-    def _work(self) -> None:
+    def _copy_input(self) -> None:
         try:
             while (action := self._wanted.get()) is not None:
                 try:

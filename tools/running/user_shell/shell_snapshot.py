@@ -115,11 +115,11 @@ class UserShell:
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         place = self._folder / f"own-{name}-{hashlib.sha256(whole).hexdigest()[:16]}.sh"
         swap_in_file(str(place), whole, mode=0o600)
-        self._drop_old()
+        self._delete_old_snapshots()
         problems = "; ".join(filter(None, (late, snapshot.problem)))
         return msgspec.structs.replace(snapshot, file=str(place), problem=problems)
 
-    def _drop_old(self) -> None:
+    def _delete_old_snapshots(self) -> None:
         oldest = time.time() - _MAX_AGE_DAYS * 86_400
         for path in self._folder.glob("own-*.sh"):
             with suppress(OSError):
@@ -184,7 +184,7 @@ def _parse_answer(text: str, shell: str) -> tuple[str, ShellSnapshot]:
     for piece in pieces:
         kind, _, body = piece.partition("\n")
         matched = _ALIAS.match(body.strip())
-        if _holds_secret(body) or (matched and _holds_secret(_unquoted(matched[2]))):
+        if _looks_like_secret(body) or (matched and _looks_like_secret(_unquoted(matched[2]))):
             left_out += 1
         elif kind.startswith("function "):
             if "builtin autoload -X" not in body:  # zsh has not loaded it
@@ -210,7 +210,7 @@ def _parse_answer(text: str, shell: str) -> tuple[str, ShellSnapshot]:
     )
 
 
-def _holds_secret(text: str) -> bool:
+def _looks_like_secret(text: str) -> bool:
     """Judges by the value's shape, or by its name."""
     if next(find_shapes(text, LongWords(text)), None) is not None:
         return True

@@ -17,12 +17,12 @@ def operate(model: EditorModel, verb: str, on: TextRange) -> None:
     """Runs an operator on a range; the cursor moves where vi leaves it."""
     match verb:
         case "y":
-            _keep(model, on)
+            _store_text(model, on)
         case "d":
-            _keep(model, on)
+            _store_text(model, on)
             _delete(model, on)
         case "c":
-            _keep(model, on)
+            _store_text(model, on)
             model.replace(on.start, on.end, "")
             model.move_to(on.start)
         case ">" | "<":
@@ -31,7 +31,7 @@ def operate(model: EditorModel, verb: str, on: TextRange) -> None:
             _change_case(model, on, verb)
 
 
-def _keep(model: EditorModel, on: TextRange) -> None:
+def _store_text(model: EditorModel, on: TextRange) -> None:
     text = text_between(model.lines, on.start, on.end)
     if not text and not on.is_linewise:
         return
@@ -104,7 +104,7 @@ def put(model: EditorModel, kept: Register, count: int, *, is_after: bool) -> No
 
 def put_over_selection(model: EditorModel, kept: Register, on: TextRange, count: int) -> None:
     """Replaces the selection, which goes into the register as if deleted."""
-    _keep(model, on)
+    _store_text(model, on)
     text = "\n".join([kept.text] * count) if kept.is_lines else kept.text * count
     if kept.is_lines and not on.is_linewise:
         text = f"\n{text}\n"

@@ -78,12 +78,12 @@ class ViKeyboard:
             self.show()
             return True
         if mode.wants_literal:
-            return self._feed(mode, "\n" if event.key == "enter" else event.character or "")
+            return self._handle_token(mode, "\n" if event.key == "enter" else event.character or "")
         digit = event.character if event.character and event.character in "0123456789" else ""
         token = token_of(event.key, keymap_of(self._editor.app)) or digit
-        return (bool(token) or event.is_printable) and self._feed(mode, token)
+        return (bool(token) or event.is_printable) and self._handle_token(mode, token)
 
-    def _feed(self, mode: ViMode, token: str) -> bool:
+    def _handle_token(self, mode: ViMode, token: str) -> bool:
         version = self._editor.model.version
         if token:
             self._move_outside_text(mode.feed(token))

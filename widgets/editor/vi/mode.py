@@ -159,7 +159,7 @@ class ViMode:
     def _change(self, command: ViCommand) -> None:
         """Runs a command that `.` can repeat."""
         self._model.group(True)
-        if not self._do(command):
+        if not self._run_command(command):
             self._model.group(False)
             self.has_failed = True
             return
@@ -170,7 +170,7 @@ class ViMode:
             self._model.group(False)
             self._last = change
 
-    def _do(self, command: ViCommand) -> bool:
+    def _run_command(self, command: ViCommand) -> bool:
         """Runs a changing command; returns False if nothing could be changed."""
         model = self._model
         row = model.cursor[0]
@@ -262,9 +262,9 @@ class ViMode:
         model = self._model
         model.group(True)
         if change.was_visual is not None:
-            is_done = self._do_on(command, self._range_of_same_size(change))
+            is_done = self._run_on_range(command, self._range_of_same_size(change))
         else:
-            is_done = self._do(command)
+            is_done = self._run_command(command)
         if is_done and change.written is not None:
             model.replace(model.cursor, model.cursor, change.written)
             if command.verb in "iaIAoO" and command.count > 1 and change.written:
@@ -338,7 +338,7 @@ class ViMode:
             columns=on.end[1] - (on.start[1] if on.start[0] == on.end[0] else 0),
         )
         model.group(True)
-        is_done = self._do_on(command, on)
+        is_done = self._run_on_range(command, on)
         if is_done and command.verb == "c":
             self._start_insert(change)
             return
@@ -346,7 +346,7 @@ class ViMode:
         if is_done and command.verb != "y":
             self._last = change
 
-    def _do_on(self, command: ViCommand, on: TextRange) -> bool:
+    def _run_on_range(self, command: ViCommand, on: TextRange) -> bool:
         model = self._model
         match command.verb:
             case "d" | "c" | "y" | ">" | "<" | "gu" | "gU" | "g~":

@@ -81,17 +81,17 @@ def next_word(lines: Lines, at: Position, *, is_big: bool) -> Position:
         place = after(lines, at)
     else:
         place = after(lines, run_end(lines, at, is_big=is_big))
-    place = _over(lines, place, after, (BLANK,), is_big=is_big)
+    place = _skip_kinds(lines, place, after, (BLANK,), is_big=is_big)
     return place if place is not None else (len(lines) - 1, len(lines[-1]))
 
 
 def word_before(lines: Lines, at: Position, *, is_big: bool) -> Position:
-    place = _over(lines, before(lines, at), before, (BLANK,), is_big=is_big)
+    place = _skip_kinds(lines, before(lines, at), before, (BLANK,), is_big=is_big)
     return run_start(lines, place, is_big=is_big) if place is not None else (0, 0)
 
 
 def word_end(lines: Lines, at: Position, *, is_big: bool) -> Position:
-    place = _over(lines, after(lines, at), after, (BLANK, EMPTY), is_big=is_big)
+    place = _skip_kinds(lines, after(lines, at), after, (BLANK, EMPTY), is_big=is_big)
     if place is None:
         return len(lines) - 1, last_column(lines[-1])
     return run_end(lines, place, is_big=is_big)
@@ -104,7 +104,7 @@ def end_before(lines: Lines, at: Position, *, is_big: bool) -> Position:
         place = before(lines, place) if place is not None else None
     elif kind_at(lines, at, is_big=is_big) == EMPTY:
         place = before(lines, at)
-    return _over(lines, place, before, (BLANK,), is_big=is_big) or (0, 0)
+    return _skip_kinds(lines, place, before, (BLANK,), is_big=is_big) or (0, 0)
 
 
 def run_start(lines: Lines, at: Position, *, is_big: bool) -> Position:
@@ -126,7 +126,7 @@ def _run(lines: Lines, at: Position, step: Step, *, is_big: bool) -> Position:
     return at
 
 
-def _over(
+def _skip_kinds(
     lines: Lines, place: Position | None, step: Step, kinds: Sequence[Kind], *, is_big: bool
 ) -> Position | None:
     """Returns the first position whose kind is none of these."""

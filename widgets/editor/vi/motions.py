@@ -16,7 +16,7 @@ from widgets.editor.vi.motion_targets import (
 from widgets.editor.vi.objects import TextRange, text_object
 from widgets.editor.vi.searching import ViSearch, found, word_at
 
-_FAR = 1 << 30
+_END_OF_LINE_COLUMN = 1 << 30
 """A column after the end of every line."""
 
 _STEPS = frozenset("hlwWbBeE")
@@ -52,7 +52,7 @@ class Motions:
     @property
     def goes_to_ends(self) -> bool:
         """Whether up and down stay at line ends, as after `$`."""
-        return self._goal is not None and self._goal >= _FAR
+        return self._goal is not None and self._goal >= _END_OF_LINE_COLUMN
 
     def right_of_cursor(self) -> Position:
         row, column = self._model.cursor
@@ -64,7 +64,7 @@ class Motions:
         target = self._target(command)
         if target is not None:
             self._model.move_to(target.place)
-        self._goal = _FAR if command.motion == "$" else None
+        self._goal = _END_OF_LINE_COLUMN if command.motion == "$" else None
         if command.motion in ("j", "k", "gj", "gk"):
             self._goal = self._from if goal is None else goal
         row, column = self._model.cursor
@@ -165,7 +165,7 @@ class Motions:
             return self._by_words(motion, command.times)
         if motion in SEARCH_COMMANDS or motion in ("n", "N", "*", "#"):
             return self._by_search(command)
-        return self._in_line(motion, command.times) or self._over_lines(command)
+        return self._in_line(motion, command.times) or self._line_motion(command)
 
     def _by_search(self, command: ViCommand) -> MotionTarget | None:
         lines, at, motion = self._model.lines, self._model.cursor, command.motion
@@ -214,7 +214,7 @@ class Motions:
             case _:
                 return None
 
-    def _over_lines(self, command: ViCommand) -> MotionTarget | None:
+    def _line_motion(self, command: ViCommand) -> MotionTarget | None:
         lines, at, count, motion = self._model.lines, self._model.cursor, command.times, command.motion
         match motion:
             case "j" | "gj" | "k" | "gk":

@@ -35,7 +35,7 @@ def text_object(
     return _quoted(lines[at[0]], at, name, is_around=is_around)
 
 
-def _behind(lines: Lines, at: Position) -> Position:
+def _position_after(lines: Lines, at: Position) -> Position:
     return at[0], boundary_after(lines[at[0]], at[1])
 
 
@@ -54,9 +54,9 @@ def _word(lines: Lines, at: Position, *, is_big: bool, is_around: bool, count: i
         if number and end[1] >= len(line):
             break
         begins_blank = end[1] < len(line) and kind(end[1]) == BLANK
-        end = _behind(lines, run_end(lines, end, is_big=is_big))
+        end = _position_after(lines, run_end(lines, end, is_big=is_big))
         if is_around and end[1] < len(line) and (begins_blank or kind(end[1]) == BLANK):
-            end = _behind(lines, run_end(lines, end, is_big=is_big))
+            end = _position_after(lines, run_end(lines, end, is_big=is_big))
     has_blank = line[end[1] - 1 : end[1]].isspace() or line[start[1] : start[1] + 1].isspace()
     if is_around and not has_blank and start[1] > 0 and line[: start[1]].strip():
         start = (row, len(line[: start[1]].rstrip()))  # no space after it: include the space before

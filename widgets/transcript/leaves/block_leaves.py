@@ -204,10 +204,10 @@ def reply_end(state: ReplyState, failure: ShownFailure | None, *, has_text: bool
 
 
 def _next_step(text: str) -> list[Leaf]:
-    return [_told(text, "hint", "  → ", "    ")] if text else []
+    return [_notice_leaf(text, "hint", "  → ", "    ")] if text else []
 
 
-def _told(text: str, key: str, first: str, rest: str, prefix_key: str = "dim") -> Leaf:
+def _notice_leaf(text: str, key: str, first: str, rest: str, prefix_key: str = "dim") -> Leaf:
     """Draws a message of bayou, with keys and diff counts in their colours."""
     pieces = split_diffstat(clean(text))
     plain = "".join(piece.text for piece in pieces)
@@ -276,12 +276,12 @@ def draw_custom(block: CustomBlock, extent: Extent, *, is_whole: bool) -> list[L
     figures = [(word, key), (card.summary, "summary"), (block.timing, "summary"), (open_hint, "summary")]
     top = headline((CUSTOM_GLYPHS[block.kind], key), card, figures, extent)
     if extent is Extent.CLOSED:
-        return [top, *_peek(block)]
+        return [top, *_first_lines(block)]
     is_running = block.state is CardState.RUNNING
     return [top, *_opened(card, extent, is_running=is_running, is_whole=is_whole)]
 
 
-def _peek(block: CustomBlock) -> list[Leaf]:
+def _first_lines(block: CustomBlock) -> list[Leaf]:
     """Returns the first lines of an extension's block as plain text, or the last lines of a command's
     output."""
     if not block.peek:
@@ -310,17 +310,17 @@ def _end_of_output(block: CustomBlock) -> list[Leaf]:
 def draw_note(block: NoteBlock) -> list[Leaf]:
     key = f"note-{block.kind}"
     glyph = f"{NOTE_GLYPHS[block.kind]} "
-    text = _told(block.text, key, glyph, GUTTER, key)
+    text = _notice_leaf(block.text, key, glyph, GUTTER, key)
     if not block.title:
         return [text, *_next_step(block.next_step)]
     text.first = GUTTER
     glyph = f"{block.mark} " if block.mark else glyph
     title = Leaf(clean(block.title), key="accent+b", first=glyph, rest=GUTTER, prefix_key="accent")
     told = [text] if block.text else []
-    return [title, *told, *_tries(block, key), *_hints(block, key)]
+    return [title, *told, *_suggestion_rows(block, key), *_hints(block, key)]
 
 
-def _tries(block: NoteBlock, key: str) -> list[Leaf]:
+def _suggestion_rows(block: NoteBlock, key: str) -> list[Leaf]:
     """Returns the suggested requests in aligned columns: number, request, description."""
     width = max((len(typed) for typed, _ in block.tries), default=0) + 3
     return [

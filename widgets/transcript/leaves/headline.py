@@ -109,7 +109,9 @@ class Headline(Leaf):
         out = [Piece(*self._glyph, 0, at), Piece(title, "title", at, at + len(title))]
         room = edge - lead - cells(title) - (size + 2 if size else 0)
         at += len(self._left)
-        subject = self._subject[: self._wrapped[0][1]] if self._wrapped else self._fitting(max(8, room))
+        subject = (
+            self._subject[: self._wrapped[0][1]] if self._wrapped else self._fitted_subject(max(8, room))
+        )
         if subject:
             is_cut = not self._wrapped and subject != self._subject
             end = at + (len(subject) if self._wrapped else len(self._subject))
@@ -127,7 +129,7 @@ class Headline(Leaf):
         indent = Piece("│" + " " * (lead - 1), "rule")
         return [indent, Piece(self._subject[first:last], "subject", start + first, start + last)]
 
-    def _fitting(self, room: int) -> str:
+    def _fitted_subject(self, room: int) -> str:
         """Returns the subject cut to fit: a path at its beginning, other text at its end."""
         subject = self._subject
         if cells(subject) <= room:

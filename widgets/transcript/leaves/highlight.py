@@ -191,7 +191,7 @@ class _Machine:
                 if match := match_at(code, at):
                     self._emit(action, match)
                     at = match.end()
-                    self._go(new_state)
+                    self._change_state(new_state)
                     break
             else:
                 if code[at] == "\n":
@@ -215,7 +215,7 @@ class _Machine:
         if key and value and not value.isspace():
             self.runs.append((at, at + len(value), key))
 
-    def _go(self, new_state: Any) -> None:
+    def _change_state(self, new_state: Any) -> None:
         stack = self.stack
         if new_state is None:
             return

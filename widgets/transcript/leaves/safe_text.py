@@ -85,11 +85,11 @@ def wrap(line: str, width: int) -> list[tuple[int, int]]:
     width = max(1, width)
     rows = _wrapped(line, width)
     if len(rows) > 1 and not line[: rows[0][1]].strip(" \t"):
-        return _behind_indent(line, width) or rows
+        return _wrap_with_indent(line, width) or rows
     return rows
 
 
-def _behind_indent(line: str, width: int) -> list[tuple[int, int]]:
+def _wrap_with_indent(line: str, width: int) -> list[tuple[int, int]]:
     """Wraps so that the first word begins in the row of the indent; empty if that leaves too little
     room."""
     begins = len(line) - len(line.lstrip(" \t"))

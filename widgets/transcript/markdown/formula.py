@@ -108,12 +108,12 @@ class _Reader:
             if char is not None and char == end:
                 self._at += 1
                 return "".join(parts)
-            parts.append(self._one())
+            parts.append(self._read_piece())
         if end:
             raise _NotALine
         return "".join(parts)
 
-    def _one(self) -> str:
+    def _read_piece(self) -> str:
         if self._at >= len(self._pieces):
             raise _NotALine
         name, escaped, char = self._pieces[self._at]
@@ -144,7 +144,7 @@ class _Reader:
     def _argument(self) -> str:
         while self._at < len(self._pieces) and self._pieces[self._at][2] == " ":
             self._at += 1
-        return self._deeper(self._one)
+        return self._deeper(self._read_piece)
 
     def _deeper(self, read: Callable[[], str]) -> str:
         self._depth += 1
@@ -165,9 +165,9 @@ class _Reader:
                 raise _NotALine
             return _LETTERS[letter]
         if name in ("frac", "dfrac", "tfrac"):
-            return f"{_held(self._argument())}/{_held(self._argument())}"
+            return f"{_bracketed(self._argument())}/{_bracketed(self._argument())}"
         if name == "sqrt":
-            return f"√{_held(self._argument())}"
+            return f"√{_bracketed(self._argument())}"
         raise _NotALine
 
     def _spaced(self, sign: str) -> str:
@@ -179,7 +179,7 @@ class _Reader:
         return f"{sign} " if is_name_of_next and (char is None or char.isalnum()) else sign
 
 
-def _held(text: str) -> str:
+def _bracketed(text: str) -> str:
     """Adds brackets where the text could be read as joined to its neighbours."""
     text = text.strip()
     return text if len(text) == 1 or text.isalnum() else f"({text})"

@@ -21,7 +21,7 @@ _FENCE = late(r"(`{3,}|~{3,})[ \t]*([^\n]*)\n")
 GROWING_TABLE_MIN_ROWS = 24
 """Body rows from which a table grows row by row."""
 GROWING_PARAGRAPH_MIN_CHARS = 1_200
-_SETTLE_FROM = 400
+_MIN_SETTLED_CHARS = 400
 _PLAIN_CHUNK = 16_000
 _MAX_PLAIN_CHARS = 64_000
 
@@ -171,7 +171,7 @@ class GrowingParagraph:
             return None
         grown = cls(tail, leaf, base, env)
         grown._open = tail
-        grown._settle()
+        grown._finish_settled_part()
         return grown if grown._at else None
 
     def feed(self, text: str) -> str | None:
@@ -187,8 +187,8 @@ class GrowingParagraph:
         plain, runs = self._read(self._open)
         shifted = [(start + self._at, end + self._at, key) for start, end, key in runs]
         self._leaf.replace_end(self._at, plain, self._runs + shifted)
-        if len(self._open) > 2 * _SETTLE_FROM:
-            self._settle()
+        if len(self._open) > 2 * _MIN_SETTLED_CHARS:
+            self._finish_settled_part()
         return None
 
     def _read(self, source: str) -> tuple[str, list[Run]]:
@@ -197,7 +197,7 @@ class GrowingParagraph:
     def _children(self, source: str) -> list[Token]:
         return parser().parseInline(source, self._env)[0].children or []
 
-    def _settle(self) -> None:
+    def _finish_settled_part(self) -> None:
         cut = self._cut()
         if not cut:
             return
@@ -212,7 +212,7 @@ class GrowingParagraph:
     def _cut(self) -> int:
         """Returns a position after a blank between two words, some way before the end; inside a word
         if it never ends."""
-        blanks = [match.end() for match in _CALM_BLANK.finditer(self._open, 0, len(self._open) - 40)]
+        blanks = [match.end() for match in _SAFE_BREAK.finditer(self._open, 0, len(self._open) - 40)]
         if blanks:
             return blanks[-1]
         if len(self._open) > 8_000 and self._open[4_000:4_002].isalnum():
@@ -220,7 +220,7 @@ class GrowingParagraph:
         return 0
 
 
-_CALM_BLANK = late(r"(?<=[^\s*_`~\[\]<>!\\$&])[ \n](?=[^\s*_`~\[\]<>!\\$&])")
+_SAFE_BREAK = late(r"(?<=[^\s*_`~\[\]<>!\\$&])[ \n](?=[^\s*_`~\[\]<>!\\$&])")
 """Matches a blank whose neighbours cannot begin or end any markup."""
 _PAIR = late(r"\[[^\[\]]*\]")
 _TROUBLE = late(

@@ -6,7 +6,7 @@ from urllib.parse import SplitResult, urlsplit
 from tools.patterns import late
 from widgets.transcript.leaves.safe_text import clean
 
-_LIKE = late(
+_ADDRESS_PATTERN = late(
     r"(?P<scheme>[a-z][a-z0-9+.-]*://)?(?P<user>[^\s/@]+@)?"
     r"(?P<host>[^\s/@:?#()<>\[\]\"',;]+\.[^\s/@:?#()<>\[\]\"',;.]{2,}|localhost|\d+(?:\.\d+){3})"
     r"(?P<port>:\d+)?(?P<rest>[/?#]\S*)?",
@@ -89,8 +89,8 @@ def misleading_target(words: str, href: str) -> str:
     target = _split(href)
     if target is None:
         return ""
-    for match in _LIKE.finditer(clean(words)):
-        if _is_address(match) and not _is_meant(match, target):
+    for match in _ADDRESS_PATTERN.finditer(clean(words)):
+        if _is_address(match) and not _is_intended_link(match, target):
             return _shown(target)
     return ""
 
@@ -109,7 +109,7 @@ def _is_address(match: "re.Match[str]") -> bool:
     return bool(match["scheme"] or match["user"]) or last in _COMMON or is_country or last.isdigit()
 
 
-def _is_meant(match: "re.Match[str]", target: SplitResult) -> bool:
+def _is_intended_link(match: "re.Match[str]", target: SplitResult) -> bool:
     if target.scheme == "mailto":
         return target.path.lower() == f"{match['user'] or ''}{match['host']}".lower()
     if _bare(match["host"]) != _bare(target.hostname or "") or match["user"]:

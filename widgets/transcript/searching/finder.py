@@ -65,10 +65,10 @@ class Finder:
         self._from = self._viewport.remember_place()
 
     def cancel(self) -> None:
-        self._go_back()
+        self._return_to_start()
         self.end()
 
-    def _go_back(self) -> None:
+    def _return_to_start(self) -> None:
         if self._has_begun:
             self._viewport.set_following(self._from is None)
             self._viewport.restore(self._from)
@@ -76,39 +76,39 @@ class Finder:
     def search(self, query: str) -> None:
         """Searches the whole conversation and shows the first hit from here on, else the last one
         before."""
-        self._go_back()
+        self._return_to_start()
         self._stop()
         problem = ""
         try:
-            self._search.start(query, self._column.items, self._here)
+            self._search.start(query, self._column.items, self._first_visible_index)
         except BadPattern as error:
             problem = str(error)
         self._viewport.repaint()
         if problem:
-            self._tell(problem)
+            self._show_count(problem)
         else:
-            self._go_on()
+            self._search_further()
 
     @property
-    def _here(self) -> int:
+    def _first_visible_index(self) -> int:
         """Returns the index of the first visible block."""
         return max(0, self._column.heights.find(self._viewport.top))
 
-    def _go_on(self) -> None:
+    def _search_further(self) -> None:
         """Searches further blocks for a while, and shows the first hit as soon as it is known."""
         self._next_step = None
         search, items = self._search, self._column.items
         is_done = search.go_on(TIME_SLICE)
-        if search.shown is None and search.count and search.is_known_from(items, self._here):
+        if search.shown is None and search.count and search.is_known_from(items, self._first_visible_index):
             self._step(1)
         if is_done:
             self._thumb.forget()  # its marks are from the earlier results
             self._thumb.sync()
         else:
-            self._next_step = asyncio.get_running_loop().call_soon(self._go_on)
+            self._next_step = asyncio.get_running_loop().call_soon(self._search_further)
         if is_done or monotonic() - self._reported_at > REPORT_INTERVAL:
             self._reported_at = monotonic()
-            self._tell()
+            self._show_count()
 
     def _stop(self) -> None:
         if self._next_step is not None:
@@ -122,7 +122,7 @@ class Finder:
         self._search.clear()
         self._thumb.sync()
         self._viewport.repaint()
-        self._tell()
+        self._show_count()
 
     def step(self, direction: int) -> None:
         """Moves to the next or previous hit."""
@@ -131,13 +131,13 @@ class Finder:
         self._search.update(self._column.items)
         self._search.go_on(TIME_SLICE)
         self._step(direction)
-        self._tell()
+        self._show_count()
 
     def _step(self, direction: int) -> None:
         at = self._at_shown()
         if at is None:
             self._search.shown = None
-            at = self._here
+            at = self._first_visible_index
         hit = self._search.step(direction, self._column.items, at)
         if hit is not None:
             self._show(hit)
@@ -150,7 +150,7 @@ class Finder:
             return None
         return at
 
-    def _tell(self, problem: str = "") -> None:
+    def _show_count(self, problem: str = "") -> None:
         search, at = self._search, self._at_shown()
         place = search.place(self._column.items, at) if at is not None else 0
         self._post(messages.SearchChanged(search.count, place, problem, is_done=search.is_done))

@@ -61,7 +61,7 @@ class ContextPage:
         while True:
             self._contents = context_breakdown(self._session)
             screen = ContextScreen(context_view(self._contents), preview=self._preview, current=current)
-            picked: Picked | None = await self._ask(screen, on_request=self._drop)
+            picked: Picked | None = await self._ask(screen, on_request=self._drop_result)
             if picked is None:
                 return
             if picked.action == "app.context.preview":
@@ -70,7 +70,7 @@ class ContextPage:
             card = Card(title=picked.row.title, blocks=(TextBlock(text=self._text(current)),))
             await read_card(self._ask, "In full", card)
 
-    async def _drop(self, request: ContextScreen.ActionRequested) -> None:
+    async def _drop_result(self, request: ContextScreen.ActionRequested) -> None:
         """Removes the row's large result from the context, or puts the result back."""
         screen, row = request.screen, request.row
         if not isinstance(screen, ContextScreen) or row is None:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from app.assembly.extensions.extension_setup import ConnectedExtensions
 
 _YES = ListRow(id="yes", title="Trust this folder")
-_OTHERS = (
+_ANSWER_ROWS = (
     ListRow(id="later", title="Decide later", detail="nothing of it counts until then"),
     ListRow(id="no", title="Do not trust it", detail="and do not ask again"),
 )
@@ -88,7 +88,7 @@ async def ask_trust(
     text = PreviewText(parts=tuple(_parts(question, earlier, short_path(paths.cwd, home))))
     grace = 0.0 if is_asked_for else GRACE_SECONDS
     yes = None if question.exceeded_limit else _YES
-    screen = TrustScreen("Trust this project?", text, _OTHERS, yes=yes, grace=grace, clock=clock)
+    screen = TrustScreen("Trust this project?", text, _ANSWER_ROWS, yes=yes, grace=grace, clock=clock)
     chosen: ListRow | None = await ask(screen)
     if chosen is None or chosen.id == "later":
         return

@@ -246,10 +246,10 @@ class MapPage(msgspec.Struct):
         if not rows:
             self.say(f"{name} has no definition in this repository.")
         elif len(rows) == 1:
-            await self._see(places[0].path, found[0][1].symbol)
+            await self._show_source(places[0].path, found[0][1].symbol)
         else:
             known = {place.id: place for place in places}
-            await self._among(f"{name}: {pluralized(len(rows), 'definition')}, by name", rows, known)
+            await self._choose_place(f"{name}: {pluralized(len(rows), 'definition')}, by name", rows, known)
 
     async def uses(self, name: str) -> None:
         found = await self.maps.uses(name)
@@ -270,14 +270,14 @@ class MapPage(msgspec.Struct):
                     words=use.path,
                 )
             )
-        await self._among(f"{name}: {pluralized(len(rows), 'use')}, by name", rows, places)
+        await self._choose_place(f"{name}: {pluralized(len(rows), 'use')}, by name", rows, places)
 
-    async def _among(self, title: str, rows: Sequence[ListRow], places: dict[str, MapPlace]) -> None:
+    async def _choose_place(self, title: str, rows: Sequence[ListRow], places: dict[str, MapPlace]) -> None:
         """Shows a list of places; after viewing one, the user returns to the list."""
         self._places = {**self._places, **places}
         current = ""
         while True:
-            screen = PlacesScreen(title, rows, current=current, preview=self._preview_around)
+            screen = PlacesScreen(title, rows, current=current, preview=self._source_preview)
             picked: Picked | None = await self.ask(screen, on_request=self._copied)
             if picked is None:
                 return
@@ -293,13 +293,13 @@ class MapPage(msgspec.Struct):
                 case "app.map.uses":
                     await self.uses(symbol.name)
                 case _:
-                    await self._see(place.path, symbol)
+                    await self._show_source(place.path, symbol)
 
     def _copied(self, request: PlacesScreen.ActionRequested) -> None:
         if request.row is not None:
             self.copy(self._places[request.row.id].at, "the place")
 
-    def _preview_around(self, row: ListRow) -> PreviewText:
+    def _source_preview(self, row: ListRow) -> PreviewText:
         place = self._places.get(row.id)
         if place is None or place.symbol is None:
             return PreviewText()
@@ -309,7 +309,7 @@ class MapPage(msgspec.Struct):
         last = max(symbol.end_line + before, first + 10 if before else 0)
         return preview_of(place.at, self._text_of(place.path, first, min(last, first + _PREVIEWED)))
 
-    async def _see(self, path: str, symbol: Symbol) -> None:
+    async def _show_source(self, path: str, symbol: Symbol) -> None:
         """Shows the source lines of a place in full."""
         around = 20 if symbol.kind == "line" else 0
         first = max(1, symbol.start_line - around)

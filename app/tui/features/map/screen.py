@@ -122,7 +122,7 @@ class MapScreen(PickerScreen):
         if place.is_open is (not is_open):
             self.post_message(self.Folded(self, row, is_open=is_open))
         elif not is_open:
-            self._go_out(place)
+            self._go_to_parent(place)
 
     def action_choose(self) -> None:
         row, place = self.row, self._place()
@@ -136,7 +136,7 @@ class MapScreen(PickerScreen):
     def _place(self) -> PlaceRow | None:
         return self._places.get(self.row.id) if self.row is not None else None
 
-    def _go_out(self, place: PlaceRow) -> None:
+    def _go_to_parent(self, place: PlaceRow) -> None:
         """Moves the cursor to the row that contains this place."""
         above = [one for one in self._places.values()]
         at = next(number for number, one in enumerate(above) if one.id == place.id)

@@ -46,7 +46,7 @@ class FormPage(msgspec.Struct, frozen=True):
         if form is None or answer is None:
             return
         self.told(f"{form.title}: {form.message}", answer)
-        showing = asyncio.ensure_future(self._answers(form))
+        showing = asyncio.ensure_future(self._ask_fields(form))
         answer.add_done_callback(lambda _: showing.cancel())
         try:
             said = await showing
@@ -55,11 +55,11 @@ class FormPage(msgspec.Struct, frozen=True):
         if not answer.done():
             answer.set_result(said)
 
-    async def _answers(self, form: AskedForm) -> FormAnswers:
+    async def _ask_fields(self, form: AskedForm) -> FormAnswers:
         if form.url:
             return await self._page(form)
         if not form.fields:
-            return await self._said(form, form.message, yes="Yes", no="No")
+            return await self._confirm(form, form.message, yes="Yes", no="No")
         if not form.server and len(form.fields) == 1 and form.fields[0].kind == "choice":
             return await self._only_choice(form, form.fields[0])
         return await self._filled(form)
@@ -72,7 +72,7 @@ class FormPage(msgspec.Struct, frozen=True):
     async def _page(self, form: AskedForm) -> FormAnswers:
         host = urlsplit(form.url).hostname or "an unknown address"
         text = f"{form.message}\n\nIt wants to open a page at {host}:\n{form.url}"
-        said = await self._said(form, text, yes="Open it", no="Do not open it")
+        said = await self._confirm(form, text, yes="Open it", no="Do not open it")
         if said != {}:
             return said
         if urlsplit(form.url).scheme not in ("http", "https"):
@@ -80,7 +80,7 @@ class FormPage(msgspec.Struct, frozen=True):
         await self.show_page(form.url)
         return {}
 
-    async def _said(self, form: AskedForm, text: str, *, yes: str, no: str) -> FormAnswers:
+    async def _confirm(self, form: AskedForm, text: str, *, yes: str, no: str) -> FormAnswers:
         rows = (ListRow(id="decline", title=no), ListRow(id="accept", title=yes))
         screen = QuestionScreen(form.title, text, rows, grace=GRACE_SECONDS, clock=self.clock)
         row: ListRow | None = await self.ask(screen)
@@ -115,7 +115,7 @@ class FormPage(msgspec.Struct, frozen=True):
                         wrong.pop(current, None)
                         if not form.server and len(form.fields) == 1:
                             return values
-                        current = _behind(form, current)
+                        current = _next_field(form, current)
 
     async def _text(self, field: FormField, before: str) -> str | None:
         if field.takes_text:
@@ -195,6 +195,6 @@ def _choice_rows(field: FormField, marked: Sequence[str], own: str = "") -> list
     return [*rows, ListRow(id=OTHER_ANSWER, title=OTHER_ANSWER, detail=own, is_checked=bool(own))]
 
 
-def _behind(form: AskedForm, name: str) -> str:
+def _next_field(form: AskedForm, name: str) -> str:
     names = [field.name for field in form.fields]
     return names[min(names.index(name) + 1, len(names) - 1)]

@@ -82,17 +82,17 @@ class FormScreen(PickerScreen):
         self._armed_at = self._clock() + self._grace
 
     def action_act(self, action_id: str) -> None:
-        if self._is_meant():
+        if self._is_intended():
             super().action_act(action_id)
 
     def action_choose(self) -> None:
-        if self._is_meant():
+        if self._is_intended():
             super().action_choose()
 
     def on_key(self, event: events.Key) -> None:
-        self._is_meant()
+        self._is_intended()
 
-    def _is_meant(self) -> bool:
+    def _is_intended(self) -> bool:
         now = self._clock()
         if now >= self._armed_at:
             return True
@@ -108,7 +108,7 @@ class FormScreen(PickerScreen):
         asked = max(1, min(row_count(self._message, width), height // 2))
         message.styles.height = asked
         message.styles.margin = (0, 0, blank, 0)
-        told = max((row_count(_told(field), width) for field in self._fields.values()), default=0)
+        told = max((row_count(_field_preview(field), width) for field in self._fields.values()), default=0)
         self._about.display = told > 0
         self._about.styles.height = max(1, min(told, height // 4))
         self._about.styles.margin = (blank, 0, 0, 0)
@@ -118,7 +118,7 @@ class FormScreen(PickerScreen):
 
     def on_row_list_moved(self, event: RowList.Moved) -> None:
         field = self._fields.get(event.row.id) if event.row else None
-        self._about.show(_told(field) if field is not None else PreviewText())
+        self._about.show(_field_preview(field) if field is not None else PreviewText())
 
 
 class ChoicesScreen(PickerScreen):
@@ -179,7 +179,7 @@ class ChoicesScreen(PickerScreen):
         self.show_rows(self._choices, note=f"{len(self.marked)} marked")
 
 
-def _told(field: FilledField) -> PreviewText:
+def _field_preview(field: FilledField) -> PreviewText:
     parts = [PreviewPart(text=f"{field.title}: {field.about}", tone="muted")] if field.about else []
     if field.wrong:
         parts.append(PreviewPart(text=field.wrong, tone="error"))

@@ -97,7 +97,7 @@ class McpPage(msgspec.Struct, frozen=True):
     async def open(self, text: str = "") -> None:
         """Opens the page; with arguments, runs the `/mcp` subcommand that they name."""
         if text:
-            await self._told(text)
+            await self._run_command(text)
             return
         current = ""
         while True:
@@ -118,7 +118,7 @@ class McpPage(msgspec.Struct, frozen=True):
 
         await FormPage(self.ask, self.told, clock=self.clock).answer(event)
 
-    async def _told(self, text: str) -> None:
+    async def _run_command(self, text: str) -> None:
         if text.split()[0] == "test" and len(text.split()) > 1:
             self.say(f'Testing connection to "{one_line(text.split()[1])}"…')
         await self._trying(run_mcp_command(self.verbs, text, LoginUi(self.ask, self.say)))
@@ -135,7 +135,7 @@ class McpPage(msgspec.Struct, frozen=True):
             case "app.mcp.sign":
                 changes = self.verbs.changes
                 verb = "logout" if await changes.is_signed_in(name) else "login"
-                await self._told(f"{verb} {name}")
+                await self._run_command(f"{verb} {name}")
             case "app.mcp.open":
                 await self._open_file(name)
             case "app.mcp.remove":
@@ -155,15 +155,15 @@ class McpPage(msgspec.Struct, frozen=True):
         view = self.verbs.server(name)
         text = f"This removes its entry from {view.origin}."
         if await self.ask(ConfirmScreen(f"Remove {name}?", text, yes="remove", no="keep", is_dangerous=True)):
-            await self._told(f"remove {name}")
+            await self._run_command(f"remove {name}")
 
     def _requested(self, request: ServersScreen.ActionRequested) -> None:
         screen, row = request.screen, request.row
         if not isinstance(screen, ServersScreen) or row is None:
             return
-        self.spawn(self._done(screen, request.action, row.id))
+        self.spawn(self._run_action(screen, request.action, row.id))
 
-    async def _done(self, screen: ServersScreen, action: str, name: str) -> None:
+    async def _run_action(self, screen: ServersScreen, action: str, name: str) -> None:
         note = ""
         try:
             match action:
@@ -202,12 +202,12 @@ class McpPage(msgspec.Struct, frozen=True):
             [_tool_row(tool) for tool in view.tools],
             order="given",
             choose="",
-            preview=lambda row: _tool_told(tools[row.id]),
+            preview=lambda row: _tool_preview(tools[row.id]),
         )
 
     def _about(self, row: ListRow) -> PreviewText:
         view = next((view for view in self.verbs.servers() if view.name == row.id), None)
-        return _server_told(view) if view is not None else PreviewText()
+        return _server_preview(view) if view is not None else PreviewText()
 
     def _rows(self) -> list[ListRow]:
         views = self.verbs.servers()
@@ -226,7 +226,7 @@ def _row(view: ServerView) -> ListRow:
     )
 
 
-def _server_told(view: ServerView) -> PreviewText:
+def _server_preview(view: ServerView) -> PreviewText:
     parts = facts(
         (
             ("runs" if "://" not in view.address else "at", escape_controls(view.address)),
@@ -263,7 +263,7 @@ def _tool_row(tool: ToolView) -> ListRow:
     )
 
 
-def _tool_told(tool: ToolView) -> PreviewText:
+def _tool_preview(tool: ToolView) -> PreviewText:
     parts = [PreviewPart(text=escape_controls(tool.description) or "No description.")]
     parts.append(PreviewPart(text=f"For rules and the model: {tool.full_name}", tone="muted"))
     return PreviewText(title=one_line(tool.title or tool.name), parts=tuple(parts))

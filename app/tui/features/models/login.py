@@ -92,7 +92,7 @@ class LoginPage(msgspec.Struct, frozen=True):
             if picked is None:
                 return
             provider = picked.row.id
-        if not self._is_known(provider):
+        if not self._has_sign_in(provider):
             if provider != OTHER_SERVER.id and provider.casefold() not in NAMES:
                 raise UserError(unknown_provider(provider, self.providers()))
             await self.other_server.connect()
@@ -100,7 +100,7 @@ class LoginPage(msgspec.Struct, frozen=True):
         if await self._connect(provider):
             self.say(f"{title_of(provider)} is connected. /model chooses one of its models.")
 
-    def _is_known(self, provider: str) -> bool:
+    def _has_sign_in(self, provider: str) -> bool:
         """An extension may offer a sign-in for a provider that has no models yet."""
         return provider in self.providers() or provider in self.credentials.sign_ins
 

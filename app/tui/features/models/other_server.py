@@ -114,9 +114,9 @@ class OtherServer(msgspec.Struct, frozen=True):
         catalogue.take_discovered(provider, found)
         count = pluralized(len(found.models), "model")
         self.say(f"{provider} is connected with {count}; it is in {catalogue.path}.")
-        await self._use_one(provider)
+        await self._choose_model(provider)
 
-    async def _use_one(self, provider: str) -> None:
+    async def _choose_model(self, provider: str) -> None:
         models = self.choice.catalogue.models_of(provider)
         chosen = models[0]
         if len(models) > 1:

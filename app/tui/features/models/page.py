@@ -127,12 +127,12 @@ class ModelPage(msgspec.Struct, frozen=True):
         self.say(f"Thinking: {self.models.thinking}")
 
     async def cycle(self, step: int) -> None:
-        self._tell_if_alone(await self.session.models.cycle(step))
+        self._report_model(await self.session.models.cycle(step))
 
     async def cycle_level(self) -> None:
-        self._tell_if_alone(await self.session.models.cycle_thinking())
+        self._report_model(await self.session.models.cycle_thinking())
 
-    def _tell_if_alone(self, changed: object) -> None:
+    def _report_model(self, changed: object) -> None:
         if changed is None:
             self.say("No other model is available. /login connects another provider.")
 

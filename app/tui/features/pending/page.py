@@ -43,7 +43,7 @@ class PendingScreen(PickerScreen):
 
 
 _MAX_SHOWN = 50
-_ANSWERS: dict[str, Resolution] = {"app.pending.apply": "apply", "app.pending.discard": "discard"}
+_RESOLUTIONS: dict[str, Resolution] = {"app.pending.apply": "apply", "app.pending.discard": "discard"}
 
 
 class PendingPage(msgspec.Struct, frozen=True):
@@ -86,7 +86,7 @@ class PendingPage(msgspec.Struct, frozen=True):
         if not isinstance(screen, PendingScreen) or row is None:
             return
         try:
-            resolved = await self.session.pending.answer(row.id, _ANSWERS[request.action], "")
+            resolved = await self.session.pending.answer(row.id, _RESOLUTIONS[request.action], "")
             self.say(one_line(resolved.text), NoteKind.INFO if resolved.is_done else NoteKind.WARNING)
         except UserError as problem:
             self.say(str(problem), NoteKind.WARNING)

@@ -194,14 +194,14 @@ class Approvals(msgspec.Struct):
             parts=tuple(
                 ApprovalPart(
                     text=part.text,
-                    does=part.why or _does(part.letter),
+                    does=part.why or _risk_text(part.letter),
                     is_harmless=part.letter == "safe",
                     is_dangerous=part.letter == "forbidden",
                 )
                 for part in approval.parts
             ),
-            does=_does(approval.letter),
-            why=_why(approval),
+            does=_risk_text(approval.letter),
+            why=_reason_text(approval),
             mode=approval.mode,
             number=approval.number,
             of=approval.of,
@@ -215,10 +215,10 @@ class Approvals(msgspec.Struct):
         )
 
     def _question(self, approval: Approval) -> str:
-        asked = self._asked(approval)
+        asked = self._question_title(approval)
         return f"Helper {approval.helper}: {asked[0].lower()}{asked[1:]}" if approval.helper else asked
 
-    def _asked(self, approval: Approval) -> str:
+    def _question_title(self, approval: Approval) -> str:
         if isinstance(approval.arguments.get("command"), str):
             return "Run this command?"
         if isinstance(approval.arguments.get("code"), str):
@@ -261,13 +261,13 @@ class Approvals(msgspec.Struct):
         if event.method == _STAGED:
             title, card = event.title or "", self._staged[event.id][1]
         elif event.approval is None:
-            title, card = _ASKER, Card(title="asks", blocks=(TextBlock(text=_told_whole(event)),))
+            title, card = _ASKER, Card(title="asks", blocks=(TextBlock(text=_full_text(event)),))
         else:
             title = self._question(event.approval)
             changes = await self.preview(
                 event.approval.tool_name, event.approval.arguments, is_for_person=True
             )
-            card = _whole(event.approval, changes)
+            card = _full_card(event.approval, changes)
         labels = ("", "deny") if event.approval is not None else ("yes", "no")
         if event.method == _STAGED:
             labels = ("apply", "discard")
@@ -368,14 +368,14 @@ def _change_rows(diffs: Sequence[DiffBlock], *, names_files: bool) -> list[Chang
     return rows
 
 
-def _told_whole(event: QuestionAsked) -> str:
+def _full_text(event: QuestionAsked) -> str:
     return "\n".join(filter(None, (event.title, event.message, "", *(event.options or ()))))
 
 
-def _whole(approval: Approval, changes: ToolResult | None) -> Card:
+def _full_card(approval: Approval, changes: ToolResult | None) -> Card:
     """Returns a card with everything that would run, and the reason for each part; the search (`/`)
     finds each of several files."""
-    told = "\n".join(f"{_does(part.letter)}: {part.text}\n   {part.why}" for part in approval.parts)
+    told = "\n".join(f"{_risk_text(part.letter)}: {part.text}\n   {part.why}" for part in approval.parts)
     blocks: list[Block] = []
     diffs = file_diffs(changes.details) if changes is not None else ()
     for name, value in () if diffs else approval.arguments.items():
@@ -384,10 +384,10 @@ def _whole(approval: Approval, changes: ToolResult | None) -> Card:
     return Card(title=approval.tool_name, blocks=(*blocks, *diffs, TextBlock(text=told)))
 
 
-def _why(approval: Approval) -> str:
+def _reason_text(approval: Approval) -> str:
     is_decided_by_mode = approval.decided_by.startswith("mode ")
     return approval.why if is_decided_by_mode else f"{approval.why} · asked by {approval.decided_by}"
 
 
-def _does(risk: str) -> str:
+def _risk_text(risk: str) -> str:
     return RISK_MEANINGS.get(risk, risk)  # type: ignore[call-overload]

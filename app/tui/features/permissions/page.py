@@ -45,9 +45,9 @@ class PermissionsPage:
         if kind == "mode":
             self._set(rest)
         elif kind == "rule":
-            self._take_away(self._rules()[int(rest)])
+            self._remove_rule(self._rules()[int(rest)])
         elif kind == "past":
-            self._explain(self._past()[int(rest)])
+            self._explain(self._recent_verdicts()[int(rest)])
 
     def _rows(self) -> list[ListRow]:
         rows = [ListRow(id="modes", title="Mode", is_heading=True)]
@@ -69,7 +69,7 @@ class PermissionsPage:
                     id=f"rule:{number}", title=rule.text, prefix=f"{rule.deed} ", right=_ORIGINS[rule.origin]
                 )
             )
-        past = self._past()
+        past = self._recent_verdicts()
         if past:
             rows.append(ListRow(id="verdicts", title="Recent decisions (enter: why)", is_heading=True))
         for number, one in enumerate(past):
@@ -88,7 +88,7 @@ class PermissionsPage:
     def _rules(self) -> tuple[PermitRule, ...]:
         return self._permissions.view().rules.rules
 
-    def _past(self) -> list[PastVerdict]:
+    def _recent_verdicts(self) -> list[PastVerdict]:
         return list(reversed(self._permissions.view().past))[:_SHOWN]
 
     def _set(self, mode: str) -> None:
@@ -101,7 +101,7 @@ class PermissionsPage:
         self._permissions.rules.set_mode(known)
         self._say(f"Permissions: {known}: {MODE_WORDS[known]}.")
 
-    def _take_away(self, rule: PermitRule) -> None:
+    def _remove_rule(self, rule: PermitRule) -> None:
         if rule.origin == "session":
             self._permissions.rules.forget(rule.text)
         elif rule.origin == "user":

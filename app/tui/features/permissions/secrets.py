@@ -10,7 +10,7 @@ from app.tui.features.shared_dialogs import pick
 from app.tui.page_protocols import AskPerson, ShowMessage
 from widgets.lists.rows import ListRow
 
-_NOTHING = "Nothing was masked in this session."
+_NOTHING_MASKED = "Nothing was masked in this session."
 
 
 class SecretsPage(msgspec.Struct, frozen=True):
@@ -24,7 +24,7 @@ class SecretsPage(msgspec.Struct, frozen=True):
     async def open(self) -> None:
         found = list(reversed(self.secrets.found))
         if not found:
-            self.say(_NOTHING)
+            self.say(_NOTHING_MASKED)
             return
         rows = [ListRow(id="secrets", title="Masked secrets (enter: not a secret)", is_heading=True)]
         rows += [

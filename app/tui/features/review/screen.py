@@ -96,7 +96,7 @@ class HunkKeyboard(BlockKeyboard):
         if index is None:
             return
         self._set_cursor(block_id)
-        self._bring_into_view(index, from_below=False)
+        self._scroll_into_view(index, from_below=False)
 
     def point_at(self, block_id: str) -> None:
         self._set_cursor(block_id)

@@ -295,7 +295,7 @@ class SessionsPage(msgspec.Struct):
         screen = self._screen
         if screen is None or screen.row is None or screen.row.id != row_id:
             return
-        last = await asyncio.to_thread(_last_said, summary.path)
+        last = await asyncio.to_thread(_last_lines, summary.path)
         head = _head(summary, self.home)
         said = [PreviewPart(text=""), PreviewPart(text="The end of it", is_heading=True)]
         parts = [PreviewPart(text=text) for text in last]
@@ -329,7 +329,7 @@ def _head(summary: SessionSummary, home: Path) -> PreviewText:
     )
 
 
-def _last_said(path: Path) -> list[str]:
+def _last_lines(path: Path) -> list[str]:
     """Returns the last entries of the active branch, one line each; none if the file cannot be read."""
     try:
         log = SessionLog.open(path, read_only=True)

@@ -24,10 +24,10 @@ from widgets.transcript.blocks import NoteKind
 _READ = ListRow(id="read", title="Open it read-only", detail="look, search, copy, export")
 _COPIED = ListRow(id="here", title="Go on here", detail="with this folder's files")
 _FORK = ListRow(id="fork", title="Fork it here", detail="go on in a copy; the file stays as it is")
-_THERE = ListRow(
+_IN_ITS_FOLDER = ListRow(
     id="there", title="Continue there", detail="with the tools, settings and prompt of that folder"
 )
-_HERE = ListRow(id="here", title="Go on here", detail="in the same file, with this folder's files")
+_IN_THIS_FOLDER = ListRow(id="here", title="Go on here", detail="in the same file, with this folder's files")
 _CANCEL = ListRow(id="cancel", title="Cancel")
 
 
@@ -79,10 +79,10 @@ class SessionOpener(msgspec.Struct, frozen=True):
     async def bring_in(self, path: Path) -> bool:
         """Continues with a copy of a session file, on request in the folder that the session belongs
         to."""
-        about = await asyncio.to_thread(self._elsewhere, path)
+        about = await asyncio.to_thread(self._other_folder, path)
         if about is not None:
             text = f"It belongs to {self._short(about)}. This is {self._short(self.session.cwd)}."
-            answer = await self._ask("This session belongs to another folder", text, _THERE, _COPIED)
+            answer = await self._ask("This session belongs to another folder", text, _IN_ITS_FOLDER, _COPIED)
             if answer is None:
                 return False
             about = about if answer == "there" else None
@@ -91,7 +91,7 @@ class SessionOpener(msgspec.Struct, frozen=True):
         await self.session.branches.open(copied, "resume")
         return True
 
-    def _elsewhere(self, path: Path) -> Path | None:
+    def _other_folder(self, path: Path) -> Path | None:
         """Returns the folder that a session file belongs to, if it exists and is not the current one."""
         header = header_of(path)
         if header is None or is_same_folder(header.cwd, self.session.cwd):
@@ -135,7 +135,9 @@ class SessionOpener(msgspec.Struct, frozen=True):
 
     async def _ask_where(self, log: SessionLog, here: Path) -> str | None:
         text = f"It belongs to {self._short(log.cwd)}. This is {self._short(here)}."
-        return await self._ask("This session belongs to another folder", text, _THERE, _HERE, _FORK)
+        return await self._ask(
+            "This session belongs to another folder", text, _IN_ITS_FOLDER, _IN_THIS_FOLDER, _FORK
+        )
 
     async def _ask_gone(self, log: SessionLog) -> str | None:
         text = (
@@ -144,7 +146,7 @@ class SessionOpener(msgspec.Struct, frozen=True):
         )
         if log.path is not None:
             text += f"\n\n{self._short(log.path)}"
-        return await self._ask("The folder of this session is gone", text, _HERE, _FORK)
+        return await self._ask("The folder of this session is gone", text, _IN_THIS_FOLDER, _FORK)
 
     def _short(self, path: Path) -> str:
         return short_path(path, self.home)

@@ -48,10 +48,10 @@ class OwnShellPage(msgspec.Struct, frozen=True):
         return (
             "Not read yet: the first command reads your startup files."
             if found is None
-            else self._told(found)
+            else self._summary(found)
         )
 
-    def _told(self, found: ShellSnapshot) -> str:
+    def _summary(self, found: ShellSnapshot) -> str:
         has = [
             pluralized(len(found.aliases), "alias", "aliases"),
             pluralized(len(found.functions), "function"),
@@ -64,7 +64,7 @@ class OwnShellPage(msgspec.Struct, frozen=True):
         found = self.verbs.view()
         note = ""
         if found is None and self.verbs.is_wanted:
-            found, note = await self._take()
+            found, note = await self._take_snapshot()
         current = ""
         while True:
             screen = OwnShellScreen(
@@ -87,10 +87,10 @@ class OwnShellPage(msgspec.Struct, frozen=True):
     async def _answer(self, request: PickerScreen.ActionRequested) -> None:
         if request.action == AGAIN.id:
             request.screen.show_note("reading your startup files …")
-            found, problem = await self._take()
+            found, problem = await self._take_snapshot()
             request.screen.show_rows(_rows(found), note=problem or self._note(found))
 
-    async def _take(self) -> tuple[ShellSnapshot | None, str]:
+    async def _take_snapshot(self) -> tuple[ShellSnapshot | None, str]:
         try:
             return await self.verbs.take(), ""
         except UserError as problem:

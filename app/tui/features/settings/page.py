@@ -24,7 +24,7 @@ from widgets.screens.common_pickers import ThemeScreen
 from widgets.screens.picker import Picked
 
 _HIDDEN = "the project or the command line overrides it, so it applies to this session only"
-_STILL: dict[SettingOrigin, str] = {
+_OVERRIDDEN_BY: dict[SettingOrigin, str] = {
     "project": "saved; the project's settings override it",
     "flags": "saved; the command line overrides it",
 }
@@ -133,7 +133,7 @@ class SettingsPage(msgspec.Struct, frozen=True):
         """Writes a setting and returns the outcome as text. Raises `SettingRefused`."""
         if is_default:
             self.effective_settings.reset(name)
-            return _STILL.get(self.effective_settings.origin(name) or "global", "saved")
+            return _OVERRIDDEN_BY.get(self.effective_settings.origin(name) or "global", "saved")
         self.effective_settings.keep(name, value)
         return "saved" if self.effective_settings.origin(name) == "global" else f"saved; {_HIDDEN}"
 

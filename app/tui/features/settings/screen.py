@@ -196,7 +196,7 @@ def in_words(value: str) -> str:
     return _WORDS.get(value, value)
 
 
-def _told_source(setting: SettingRow) -> str:
+def _source_text(setting: SettingRow) -> str:
     if setting.problems:
         return "error in its file"
     return setting.source if setting.source != "default" else ""
@@ -218,7 +218,7 @@ def _rows(settings: Sequence[SettingRow]) -> list[ListRow]:
                 title=setting.title.ljust(column),
                 badges=(value,),
                 detail=setting.help,
-                right=_told_source(setting),
+                right=_source_text(setting),
                 is_disabled=setting.is_fixed,
                 words=f"{setting.group} {setting.id}",
             )

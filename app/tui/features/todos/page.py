@@ -108,9 +108,9 @@ class TodosPage:
                 case "app.todos.edit" if item is not None:
                     await self._edit(item)
                 case "app.todos.cycle" if item is not None:
-                    self._put(item, _NEXT[item.status])
+                    self._set_status(item, _NEXT[item.status])
                 case "app.todos.drop" if item is not None:
-                    self._put(item, "pending" if item.status == "abandoned" else "abandoned")
+                    self._set_status(item, "pending" if item.status == "abandoned" else "abandoned")
                 case _:
                     return
         except TodoRefused as problem:
@@ -130,7 +130,7 @@ class TodosPage:
         if text and text.strip():
             self._replace(item, msgspec.structs.replace(item, content=text))
 
-    def _put(self, item: TodoItem, status: TodoStatus) -> None:
+    def _set_status(self, item: TodoItem, status: TodoStatus) -> None:
         if status == "in_progress":
             self._draft = apply_todo_change(self._draft, TodoChange(op="start", tasks=(item.content,)))
         else:
@@ -267,11 +267,11 @@ class PlansPage(msgspec.Struct, frozen=True):
             return
         self.told(f"Plan: {plan.title}", answer)
         while not answer.done():
-            reply = await self._asked(plan, answer)
+            reply = await self._ask_about_plan(plan, answer)
             if reply is not None and not answer.done():
                 answer.set_result(reply)
 
-    async def _asked(self, plan: PlanProposed, answer: "asyncio.Future[Any]") -> PlanReply | None:
+    async def _ask_about_plan(self, plan: PlanProposed, answer: "asyncio.Future[Any]") -> PlanReply | None:
         screen = PlanScreen(plan.title, plan.plan, clock=self.clock)
         answer.add_done_callback(lambda _: screen.dismiss(None) if screen.is_current else None)
         deed: PlanAnswer | None = await self.ask(screen)

@@ -44,7 +44,7 @@ _MESSAGES: dict[type, EntryKind] = {
     BashExecutionMessage: "shell",
     SystemMessage: "change",
 }
-_OTHERS: dict[type, EntryKind] = {
+_ENTRY_KINDS: dict[type, EntryKind] = {
     CompactionEntry: "compaction",
     BranchSummaryEntry: "summary",
     CustomMessageEntry: "custom",
@@ -154,7 +154,7 @@ class TreeEntries:
             name = files.changes[0].path.rpartition("/")[2]
             return f"{name} {changed_lines(files.added, files.removed)}".rstrip()
         call = None if message.is_error else self._call(entry, message)
-        return _told_names(self._files_of_call(call).writes) if call is not None else ""
+        return _file_names_text(self._files_of_call(call).writes) if call is not None else ""
 
     def _called(self, entry: Entry) -> str:
         """Returns the call of a tool result, because the result's text rarely says what it belongs
@@ -187,7 +187,7 @@ class TreeEntries:
             parent = above.parent_id
 
 
-def _told_names(paths: Sequence[str]) -> str:
+def _file_names_text(paths: Sequence[str]) -> str:
     """Returns the file's name, or the number of files if there are several."""
     return changed_files(len(paths), 0, 0) if len(paths) > 1 else "".join(paths).rpartition("/")[2]
 
@@ -265,7 +265,7 @@ def heading(entry: Entry) -> str:
 def kind_of(entry: Entry) -> EntryKind:
     if isinstance(entry, MessageEntry):
         return _MESSAGES.get(type(entry.message), "custom")
-    return _OTHERS.get(type(entry), "change")
+    return _ENTRY_KINDS.get(type(entry), "change")
 
 
 def _is_minor(entry: Entry) -> bool:

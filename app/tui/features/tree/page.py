@@ -93,10 +93,10 @@ class TreePage(msgspec.Struct, frozen=True):
             case "fork" if (entry_id := self._prompt_above(entry_id)) == "":
                 screen.show_note("no prompt above this entry; c clones up to here")
             case "fork" | "clone" | "merge" as action:
-                answer = await self._asked(action, entry_id)
+                answer = await self._ask_options(action, entry_id)
                 if answer is not None and answer.id == "yes":
                     screen.dismiss(None)
-                    await self._leave(action, entry_id)
+                    await self._fork_or_clone(action, entry_id)
                 elif (
                     answer is not None and not answer.id
                 ):  # the user kept typing: the text was meant for the search
@@ -109,7 +109,7 @@ class TreePage(msgspec.Struct, frozen=True):
         path = log.path_to(entry_id)
         return next((entry.id for entry in reversed(path) if kind_of(entry) == "user"), "")
 
-    async def _asked(self, action: Literal["fork", "clone", "merge"], entry_id: str) -> ListRow | None:
+    async def _ask_options(self, action: Literal["fork", "clone", "merge"], entry_id: str) -> ListRow | None:
         title, means = _MOVE_MEANINGS[action]
         rows = (ListRow(id="yes", title=title), ListRow(id="no", title="Stay in the tree"))
         log = self.session.log
@@ -124,7 +124,7 @@ class TreePage(msgspec.Struct, frozen=True):
         )
         return await self.ask(question)
 
-    async def _leave(self, action: Literal["fork", "clone", "merge"], entry_id: str) -> None:
+    async def _fork_or_clone(self, action: Literal["fork", "clone", "merge"], entry_id: str) -> None:
         session = self.session
         match action:
             case "fork":
@@ -144,7 +144,7 @@ class TreePage(msgspec.Struct, frozen=True):
     async def go_to(self, entry_id: str, *, leave: Callable[[None], object] = lambda _: None) -> None:
         session = self.session
         how: str | None = WITHOUT
-        if self._leaves_something(entry_id) and not self.settings().branch_summary.skip_prompt:
+        if self._leaves_messages(entry_id) and not self.settings().branch_summary.skip_prompt:
             how = await select(self.ask, "Leave this branch", (WITHOUT, WITH, WITH_WORDS))
         if how is None:
             return
@@ -188,7 +188,7 @@ class TreePage(msgspec.Struct, frozen=True):
                 return {}
         return await self.files.choose(plan)
 
-    def _leaves_something(self, entry_id: str) -> bool:
+    def _leaves_messages(self, entry_id: str) -> bool:
         """Returns whether moving to the entry leaves any messages behind."""
         log = self.session.log
         if log.leaf_id is None:
@@ -214,7 +214,9 @@ class TreePage(msgspec.Struct, frozen=True):
         branches = [_after(log.path_to(leaf), ancestor) for leaf in (one, other)]
         names = [_name(branch, log) for branch in branches]
         sides = [
-            _told(name or "no messages after it", branch, files_changed(branch, self.session.tools.files_of))
+            _branch_preview(
+                name or "no messages after it", branch, files_changed(branch, self.session.tools.files_of)
+            )
             for name, branch in zip(names, branches, strict=True)
         ]
         parted = text_of_entry(log.entry(ancestor)) if ancestor else "at the beginning"
@@ -238,7 +240,7 @@ def _name(branch: Sequence[Entry], log: SessionLog) -> str | None:
     return next(labels, None) or next(asked, None) or next(filter(None, map(entry_title, branch)), None)
 
 
-def _told(name: str, entries: Sequence[Entry], files: Sequence[str]) -> PreviewText:
+def _branch_preview(name: str, entries: Sequence[Entry], files: Sequence[str]) -> PreviewText:
     """Describes a branch from where it parts: the files it changed, then its messages."""
     messages = [title for entry in entries if (title := entry_title(entry)) is not None]
     cost = sum(

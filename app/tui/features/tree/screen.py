@@ -150,7 +150,7 @@ class TreeScreen(SheetScreen[None]):
 
     def show_note(self, text: str) -> None:
         self._remark = text
-        self._tell()
+        self._show_status()
 
     # -- screen --------------------------------------------------------------------------------------------
 
@@ -185,7 +185,7 @@ class TreeScreen(SheetScreen[None]):
         self._lines = self.tree_of.lines(self.filter, query, self._folded)
         rows = TreeRows(self.tree_of, self._lines, shows_time=self._shows_time)
         self.query_one(RowList).show_lazy(rows, self._nearest(keep), query=query)
-        self._tell()
+        self._show_status()
 
     def _nearest(self, entry_id: str) -> int:
         """Returns the position of the entry, or of its nearest visible ancestor; else the first."""
@@ -196,7 +196,7 @@ class TreeScreen(SheetScreen[None]):
             at = entry.parent if entry else None
         return places[at] if at else 0
 
-    def _tell(self) -> None:
+    def _show_status(self) -> None:
         problem = Query(self.query_one("#filter", LineInput).text).problem
         compared = "d on another entry compares" if self._compared else ""
         count = f"{len(self._lines):,} of {len(self.tree_of.entries):,}"
@@ -269,7 +269,7 @@ class TreeScreen(SheetScreen[None]):
             self._compared = ""
         else:
             self._compared = "" if self._compared else self.entry_id
-        self._tell()
+        self._show_status()
 
     def action_search(self, begin: str = "") -> None:
         line = self.query_one("#filter", LineInput)

@@ -32,14 +32,14 @@ class FilesPage(msgspec.Struct, frozen=True):
     async def undo(self, argument: str = "") -> None:
         if argument and (not argument.isdecimal() or int(argument) < 1):
             raise UserError(_NO_NUMBER)
-        await self._put_back(UndoLastPrompts(count=int(argument or 1)))
+        await self._restore(UndoLastPrompts(count=int(argument or 1)))
 
     async def redo(self) -> None:
-        await self._put_back(RedoRestore())
+        await self._restore(RedoRestore())
 
     async def to_entry(self, entry_id: str) -> None:
         """Restores files as of an entry; the conversation does not move."""
-        await self._put_back(RestoreToEntry(entry_id=entry_id))
+        await self._restore(RestoreToEntry(entry_id=entry_id))
 
     async def differ_at(self, entry_id: str) -> "RestorePlan | None":
         """Returns the restore plan for that entry; None if nothing would change or no history is kept."""
@@ -49,7 +49,7 @@ class FilesPage(msgspec.Struct, frozen=True):
             return None
         return plan if any(row.state in ("ready", "conflict") for row in plan.rows) else None
 
-    async def _put_back(self, asked: RestoreRequest) -> None:
+    async def _restore(self, asked: RestoreRequest) -> None:
         plan = await self.session.restoring.preview(asked)
         if not plan.rows:
             self.say("The files already match that point, so there is nothing to restore.")

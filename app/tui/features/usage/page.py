@@ -70,17 +70,17 @@ class _OpenUsage:
                 (self._by, current), _ = self._within.pop()
                 continue
             current = picked.row.id
-            if len(self._ways()) > 1:
+            if len(self._free_groupings()) > 1:
                 self._within.append(((self._by, current), picked.row.title))
-                self._by, current = self._ways()[0], ""
+                self._by, current = self._free_groupings()[0], ""
 
-    def _ways(self) -> list[Grouping]:
+    def _free_groupings(self) -> list[Grouping]:
         taken = {by for (by, _), _ in self._within}
         return [way for way in GROUPINGS if way not in taken]
 
     async def _requested(self, request: UsageScreen.ActionRequested) -> None:
         if isinstance(request.screen, UsageScreen):
-            ways, step = self._ways(), 1 if request.action == "app.usage.next" else -1
+            ways, step = self._free_groupings(), 1 if request.action == "app.usage.next" else -1
             self._by = ways[(ways.index(self._by) + step) % len(ways)]
             request.screen.show_view(self._view())
 
@@ -90,7 +90,7 @@ class _OpenUsage:
         within = "".join(f" · {name}" for _, name in self._within)
         return UsageView(
             title=f"Usage by {self._by}{within}",
-            note=_told(whole),
+            note=_usage_text(whole),
             days=_days(parts, date.today(), is_money=bool(whole.cost)),
             rows=tuple(self._row(found, is_money=bool(whole.cost)) for found in group_usage(parts, self._by)),
             left_out=() if self._within else tuple(_left_out(one) for one in self._found.left_out),
@@ -114,7 +114,7 @@ class _OpenUsage:
         )
 
 
-def _told(used: UsageSum) -> str:
+def _usage_text(used: UsageSum) -> str:
     cached = _cached(used)
     return " · ".join(
         filter(

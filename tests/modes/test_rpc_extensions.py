@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from bayou.client import RpcClient, RpcError
-from tests.modes.processes import scripted_client, write_settings
+from tests.modes.processes import lines_until, put, scripted_client, start, write_settings
 
 REPORT = """
 from bayou import TableBlock, View
@@ -24,6 +24,15 @@ def extension(api):
         await api.send_message("report", "for the model")
         await api.append_entry("tally", 3)
         context.ui.notify("made")
+"""
+
+STARTS = """
+def extension(api):
+    @api.on("session_start")
+    async def begin(event, context):
+        context.ui.notify(f"begun: {event.reason}")
+        await api.send_message("greeting", "Good morning")
+        context.ui.notify(f"sure: {await context.ui.confirm('Sure?', 'Really')}")
 """
 
 
@@ -66,6 +75,45 @@ async def test_a_question_with_a_timeout_does_not_wait_for_ever(tmp_path: Path) 
     taken_back = [data["targetId"] for data in asked if data["method"] == "cancel"]
     assert taken_back == [data["id"] for data in questions], "the host need not show them any more"
     assert asked[-1]["message"] == "None False None None"
+
+
+async def test_what_extensions_say_and_ask_when_a_session_starts_reaches_the_client(tmp_path: Path) -> None:
+    (tmp_path / "starts.py").write_text(STARTS)
+    heard: list[str] = []
+    is_answered = asyncio.Event()
+
+    async def answer(data: Mapping[str, Any]) -> Mapping[str, Any]:
+        return {"confirmed": True}
+
+    def note(data: Mapping[str, Any]) -> None:
+        if data["type"] in ("message_end", "extension_ui_request"):
+            told = data["message"]
+            heard.append(told if isinstance(told, str) else told["content"])
+            if heard[-1].startswith("sure"):
+                is_answered.set()
+
+    client = RpcClient(cwd=tmp_path, arguments=["-e", "starts.py"], answer_question=answer)
+    client.on_event(note)
+    async with client:
+        await client.get_state()
+        assert heard == ["begun: startup", "Good morning", "Really", "sure: True"]
+        heard.clear()
+        is_answered.clear()
+        await client.new_session()
+        await asyncio.wait_for(is_answered.wait(), 20)
+        assert heard == ["begun: new", "Good morning", "Really", "sure: True"]
+
+
+async def test_the_end_of_input_answers_what_a_starting_extension_asks(tmp_path: Path) -> None:
+    (tmp_path / "starts.py").write_text(STARTS)
+    process = await start(tmp_path, "-e", "starts.py")
+    put(process, type="get_state", id="1")
+    await lines_until(process, method="confirm")
+    assert process.stdin is not None
+    process.stdin.close()
+    lines = await lines_until(process, type="response")
+    assert [line["message"] for line in lines if line.get("method") == "notify"] == ["sure: False"]
+    assert await asyncio.wait_for(process.wait(), 20) == 0
 
 
 async def test_the_end_of_input_answers_what_is_still_asked(tmp_path: Path) -> None:

@@ -2,10 +2,12 @@
 work.
 
 Commands run concurrently; each input line gets exactly one response (answers to questions and the results of
-host tools get none).
+host tools get none). Commands that come while the session is prepared wait for it; answers do not, since a starting
+extension may have asked.
 """
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import msgspec
@@ -49,11 +51,14 @@ async def run_rpc(
     descriptor, writer = claim_stdin(), LineWriter(claim_stdout())
     server = RpcServer(session, writer, merge=merge)
     patience = READER_TIMEOUT
-    try:
+
+    async def begin() -> None:
         await prepare()
         if says_ready:
             writer.put(encode_json({"type": "ready", "sessionId": session.state.session_id}))
-        await server.serve(descriptor, ending or EndRequest())
+
+    try:
+        await server.serve(descriptor, ending or EndRequest(), begin)
         await server.finish(patience)
     except asyncio.CancelledError:
         # The session is being closed by other code; its last events are still sent.
@@ -78,26 +83,36 @@ class RpcServer:
         self._questions = OpenQuestions(self._withdraw_question)
         self._host_tools = HostTools(session, self._write_frame)
         self._tasks: set[asyncio.Task[None]] = set()
+        self._is_prepared = asyncio.Event()
         self._unsubscribe = session.subscribe(self._send_event, pace=writer.room)
         """Subscribes to all events, in order with all other output; a slow reader slows the session."""
 
-    async def serve(self, descriptor: int, ending: EndRequest) -> None:
-        """Serves until the input ends, an extension asks for the end, or the reader of the output has
-        gone."""
+    async def serve(
+        self, descriptor: int, ending: EndRequest, prepare: Callable[[], Awaitable[None]]
+    ) -> None:
+        """Prepares the session and serves until the input ends, an extension asks for the end, or the reader of
+        the output has gone."""
 
         async def read() -> None:
             async for line in read_lines(descriptor):
                 self.take(line)
 
         reading = asyncio.ensure_future(self._writer.while_read(read()))
-        end = asyncio.ensure_future(ending.due(self._session))
+        preparing = asyncio.ensure_future(prepare())
+        started: list[asyncio.Future[Any]] = [reading, preparing]
         try:
+            await asyncio.wait({reading, preparing}, return_when=asyncio.FIRST_COMPLETED)
+            if not preparing.done():
+                self._questions.close()  # nobody is left to answer
+            await preparing
+            self._is_prepared.set()
+            started.append(end := asyncio.ensure_future(ending.due(self._session)))
             await asyncio.wait({reading, end}, return_when=asyncio.FIRST_COMPLETED)
             if reading.done():
                 await reading
         finally:
-            reading.cancel()
-            end.cancel()
+            for task in started:
+                task.cancel()
 
     def take(self, line: bytes | TooLong) -> None:
         """Starts the command of one line."""
@@ -168,6 +183,7 @@ class RpcServer:
         if kind in _ABORT_COMMANDS:
             # an abort does not end an extension's command that waits for an answer, since it is no run
             self._questions.dismiss()
+        await self._is_prepared.wait()
         response: dict[str, Any] = {"id": data["id"]} if data.get("id") is not None else {}
         response["type"] = "response"
         if kind is not None:

@@ -19,7 +19,7 @@ TRIES = 4
 
 
 @pytest.mark.parametrize("what", ["nothing", "an answer", "a command"])
-async def test_sigterm_ends_rpc_in_less_than_three_tenths_of_a_second(tmp_path: Path, what: str):
+async def test_sigterm_ends_rpc_without_waiting_for_a_limit(tmp_path: Path, what: str):
     taken: list[float] = []
     async with loopback() as server:
         use_model_at(server)
@@ -39,7 +39,7 @@ async def test_sigterm_ends_rpc_in_less_than_three_tenths_of_a_second(tmp_path: 
             process.send_signal(signal.SIGTERM)
             assert await process.wait() == 143
             taken.append(time.perf_counter() - began)
-    assert min(taken) < 0.3
+    assert min(taken) < 1.0, "the shortest limit that could be waited for"
 
 
 async def test_a_hundred_commands_at_once_cost_little_more_than_their_shells(tmp_path: Path):

@@ -3,10 +3,13 @@
 from pathlib import Path
 
 import msgspec
+from textual.events import Paste
 
 from app.assembly.options import Options
 from app.providers.scripted import call, say
 from app.sessions.session_log import SessionLog
+from app.values.content import text_of
+from app.values.messages import UserMessage
 from tests.tui.scripted_app import ScriptedApp, make_app, submit, wait_for_runs
 
 JOB = call("bash", command="sleep 60", background=True)
@@ -71,3 +74,24 @@ async def test_the_todo_list_is_on_the_page_when_a_session_goes_on(tmp_path: Pat
     again = make_app(tmp_path, say("x"), options=msgspec.structs.replace(options, continue_=True))
     async with again.run_test(size=(80, 24)) as pilot:
         await again.settling_until(pilot, lambda: "○ Read the tests" in again.screen_text)
+    await again.session.close()
+
+
+async def test_a_long_paste_is_folded_when_it_is_sent_and_when_its_session_goes_on(tmp_path: Path) -> None:
+    paste = "".join(f"line {number}\n" for number in range(1, 5_001))
+    options = Options(approve=True, use_theme="bayou-dark")
+    app = make_app(tmp_path, say("A lot."), options=options)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await app.is_ready.wait()
+        app.editor.post_message(Paste(paste))
+        await app.settling_until(pilot, lambda: not app.editor.model.is_blank)
+        await pilot.press("enter")
+        await wait_for_runs(app, pilot)
+        assert "line 8" in app.screen_text and "… 4,990 more lines" in app.screen_text
+        (sent,) = (one for one in app.session.messages if isinstance(one, UserMessage))
+        assert paste.strip() in text_of(sent.content)
+    await app.session.close()
+    again = make_app(tmp_path, say("x"), options=msgspec.structs.replace(options, continue_=True))
+    async with again.run_test(size=(80, 24)) as pilot:
+        await again.settling_until(pilot, lambda: "… 4,990 more lines" in again.screen_text)
+    await again.session.close()

@@ -188,14 +188,11 @@ class Item:
     def toggle(self, expansion: Expansion, wanted: Extent | None = None) -> None:
         """Sets the given extent; without one, cycles through closed, preview and all."""
         now = self.extent(expansion)
-        if wanted is not None:
-            pass
-        elif now <= Extent.PREVIEW and isinstance(self.block, CardBlock | CustomBlock):
-            more = cards.shows_less(self.block.card)
-            wanted = Extent.PREVIEW if more and now < Extent.PREVIEW else Extent.ALL
-        else:
-            wanted = Extent.CLOSED if now else Extent.ALL
-        self.expanded = wanted
+        if wanted is None and now <= Extent.PREVIEW:
+            card = self.block.card if isinstance(self.block, CardBlock | CustomBlock) else None
+            has_preview = card is not None and now < Extent.PREVIEW and cards.shows_less(card)
+            wanted = Extent.PREVIEW if has_preview else Extent.ALL
+        self.expanded = Extent.CLOSED if wanted is None else wanted
         self.drop()
 
     def show(self, block: Block) -> None:

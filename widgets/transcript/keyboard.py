@@ -149,6 +149,9 @@ class Keyboard:
             from widgets.transcript.item import copied  # noqa: PLC0415  (came with the first block)
 
             expansion = self.column.expansion
+            if isinstance(item.block, UserBlock):  # it may be folded
+                self.copy(item.block.text, "block")
+                return
             self.copy(copied(item, expansion, 0, len(item.text(expansion))), "block")
 
     def copy_raw(self) -> None:
@@ -184,16 +187,16 @@ class Keyboard:
             self.widget.post_message(kind(item.block.id))
 
     def enter(self) -> None:
-        """Opens a closed card, or the symbols of a file map; any other block opens on a separate
+        """Opens a closed card or a folded prompt, or the symbols of a file map; any other block opens on a separate
         screen."""
         item = self.item
         if item is None:
             return
-        is_card = isinstance(item.block, CardBlock | CustomBlock)
+        is_folding = isinstance(item.block, CardBlock | CustomBlock | UserBlock)
         outline = map_in(item.block)
         if outline is not None and outline.symbols:
             self.widget.post_message(messages.SymbolsRequested(outline))
-        elif is_card and item.can_expand and item.extent(self.column.expansion) <= Extent.RESULT:
+        elif is_folding and item.can_expand and item.extent(self.column.expansion) <= Extent.RESULT:
             self.viewport.toggle(item)
         else:
             self.show_whole(item)

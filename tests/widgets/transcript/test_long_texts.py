@@ -6,6 +6,7 @@ import pytest
 
 from widgets.transcript.blocks import Block, NoteBlock, Prose, ReplyBlock, UserBlock
 from widgets.transcript.column import Column
+from widgets.transcript.expansion import Expansion
 from widgets.transcript.item import Item
 
 HEIGHT = 30
@@ -20,6 +21,7 @@ def numbered(lines: int, seed: int = 1) -> str:
 def column_of(*blocks: Block, width: int = 80) -> Column:
     column = Column()
     column.width = width
+    column.expansion = Expansion(is_whole=True)
     column.replace([Item(block) for block in blocks])
     column.settle_end(HEIGHT)
     return column

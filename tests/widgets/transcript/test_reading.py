@@ -315,3 +315,74 @@ async def test_a_nested_list_keeps_its_indent_in_a_copy() -> None:
         await pilot.pause()
         await pilot.press("y")
         assert page.last(Transcript.CopyRequested).text == kept
+
+
+PASTE = "\n".join(["Look at this:", *(f"line {number}" for number in range(1, 5_000)), "Why does it fail?"])
+
+
+async def test_a_prompt_with_a_long_paste_is_folded_and_opens_with_the_keys_of_cards() -> None:
+    blocks = [UserBlock(id="u", text=PASTE), reply("r", "So.")]
+    page = PageWithLine(lambda transcript: transcript.replace_all(blocks))
+    async with page.run_test(size=(80, 40)) as pilot:
+        transcript = page.transcript
+        folded = lines(transcript)
+        assert folded[:11] == [
+            "› Look at this:",
+            *(f"  line {number}" for number in range(1, 8)),
+            "  … 4,991 more lines",
+            "  line 4999",
+            "  Why does it fail?",
+        ]
+        transcript.focus()
+        await pilot.pause()
+        await pilot.press("k", "o")
+        transcript.keyboard.go_home()
+        assert "line 30" in transcript.painter.as_text() and "more lines" not in transcript.painter.as_text()
+        assert 200 < transcript.column.heights.total < 210
+        await pilot.press("o")
+        assert [line[1:] for line in lines(transcript)] == [line[1:] for line in folded]
+        await pilot.press("enter", "g")
+        assert "line 30" in transcript.painter.as_text()
+        await pilot.press("enter")
+        assert page.last(Transcript.FullScreenRequested).block_id == "u"
+        transcript.open_all(tools=False)
+        await pilot.press("y")
+        assert page.last(Transcript.CopyRequested).text == PASTE
+
+
+async def test_a_folded_prompt_opens_and_closes_by_click_and_opens_where_a_search_hits() -> None:
+    page = Page(lambda transcript: transcript.replace_all([UserBlock(id="u", text=PASTE)]))
+    async with page.run_test(size=(80, 40)) as pilot:
+        transcript = page.transcript
+        await pilot.click(offset=(6, 8))
+        assert "line 30" in transcript.painter.as_text()
+        await pilot.click(offset=(6, 0))
+        assert "… 4,991 more lines" in transcript.painter.as_text()
+        transcript.finder.begin()
+        transcript.finder.search("line 2500")
+        await pilot.pause()
+        assert "line 2500" in transcript.painter.as_text()
+
+
+async def test_an_opened_prompt_leaves_nothing_out_that_is_two_lines() -> None:
+    text = "\n".join(f"line {number}" for number in range(202))
+    page = Page(lambda transcript: transcript.replace_all([UserBlock(id="u", text=text)]))
+    async with page.run_test(size=(80, 210)):
+        page.transcript.toggle("u")
+        assert [line[2:] for line in lines(page.transcript)] == text.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("x" * 100_000, "… 98,000 more characters"),
+        ("x" * 8_000, ""),
+        ("\n".join("x" * 40), ""),
+        ("\n".join("x" * 41) + "\n\n", "… 31 more lines"),
+    ],
+)
+async def test_only_what_nobody_writes_is_folded(text: str, told: str) -> None:
+    page = Page(lambda transcript: transcript.replace_all([UserBlock(id="u", text=text)]))
+    async with page.run_test(size=(80, 200)):
+        shown = page.transcript.painter.as_text()
+        assert told in shown if told else "more" not in shown

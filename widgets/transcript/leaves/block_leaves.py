@@ -83,7 +83,9 @@ def can_expand(block: Block) -> bool:
             return any(isinstance(part, Thought) for part in block.parts)
         case CardBlock() | CustomBlock():
             return bool(block.card.blocks)
-        case UserBlock() | NoteBlock():
+        case UserBlock():
+            return _fold(block.text, Extent.CLOSED) is not None
+        case NoteBlock():
             return False
         case _:
             assert_never(block)
@@ -101,7 +103,7 @@ def shows_lines(block: Block, extent: Extent) -> bool:
 def draw(block: Block, extent: Extent, *, is_whole: bool = False) -> list[Leaf]:
     match block:
         case UserBlock():
-            return draw_user(block, is_whole=is_whole)
+            return draw_user(block, extent, is_whole=is_whole)
         case ReplyBlock():
             return draw_reply(block, is_open=bool(extent))
         case CardBlock():
@@ -128,17 +130,63 @@ def barred(leaves: list[Leaf]) -> list[Leaf]:
     return out
 
 
-def draw_user(block: UserBlock, *, is_whole: bool = False) -> list[Leaf]:
-    text = clean(block.text).rstrip("\n")
-    pieces = _pieces_of(text)
-    kind = Leaf if len(pieces) == 1 else LongText
-    leaves: list[Leaf] = [kind(piece, key="user", fill="user") for piece in pieces]
+class _Fold(NamedTuple):
+    """A long prompt without its middle: the end stays, where the question about a paste often is."""
+
+    head: str
+    left_out: str
+    """Says how much is missing."""
+    tail: str
+
+
+_LONG_PROMPT = cards.Limit(40, 8_000)
+"""A longer prompt is folded: longer than what people write, so that it is mostly a paste."""
+_HEAD_OF_PROMPT = cards.Limit(8, 1_600)
+_TAIL_OF_PROMPT = cards.Limit(2, 400)
+
+
+def _fold(text: str, extent: Extent) -> _Fold | None:
+    """Leaves out the middle of a long prompt; None if all of it is shown."""
+    text = text.rstrip("\n")
+    most = head = cards.IN_PLACE
+    if extent <= Extent.PREVIEW:
+        most, head = _LONG_PROMPT, _HEAD_OF_PROMPT
+    if extent is Extent.WHOLE or (len(text) <= most.characters and text.count("\n") < most.lines):
+        return None
+    shown = "\n".join(text[: head.characters].split("\n")[: head.lines])
+    rest = text[len(shown) :].removeprefix("\n")
+    end = "\n".join(rest[-_TAIL_OF_PROMPT.characters :].split("\n")[-_TAIL_OF_PROMPT.lines :])
+    middle = rest[: len(rest) - len(end)]
+    if not middle:
+        return None
+    count, unit = middle.count("\n"), "line"
+    if not count:
+        count, unit = len(middle), "character"
+    return _Fold(shown, f"… {count:,} more {unit}{'' if count == 1 else 's'}", end)
+
+
+def draw_user(block: UserBlock, extent: Extent, *, is_whole: bool = False) -> list[Leaf]:
+    is_open = extent > Extent.PREVIEW and not is_whole and can_expand(block)
+    head, below = block.text, list[Leaf]()
+    if not is_whole and (fold := _fold(block.text, extent)) is not None:
+        link = "full" if is_open else "toggle"
+        head = fold.head
+        below = [Leaf(fold.left_out, key="user-note", fill="user", link=link), *_prompt(fold.tail)]
+    line, _, rest = head.partition("\n") if is_open else (head, "", "")
+    leaves = [*_prompt(line), *(_prompt(rest) if rest else []), *below]
+    leaves[0].link = "toggle" if is_open else ""
     leaves += [PictureLeaf(image, key="user-note", fill="user", is_large=is_whole) for image in block.images]
     for leaf in leaves:
         leaf.first = leaf.rest = GUTTER
         leaf.prefix_key = "user-mark"
     leaves[0].first = "› "
     return leaves
+
+
+def _prompt(text: str) -> list[Leaf]:
+    pieces = _pieces_of(clean(text).rstrip("\n"))
+    kind = Leaf if len(pieces) == 1 else LongText
+    return [kind(piece, key="user", fill="user") for piece in pieces]
 
 
 _PIECE_CHARS = 20_000
@@ -413,7 +461,9 @@ def size(block: Block, extent: Extent) -> Size:
     """Estimates how much a block draws, without drawing it."""
     match block:
         case UserBlock():
-            return _sum(sum(map(_image_rows, block.images)), [block.text])
+            fold = _fold(block.text, extent)
+            texts = [block.text] if fold is None else [*fold]
+            return _sum(sum(map(_image_rows, block.images)), texts)
         case NoteBlock():
             return _sum(bool(block.tries) + bool(block.hints), [_noted(block)])
         case ReplyBlock():

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from textual.message import Message
 
 from widgets.transcript import messages
+from widgets.transcript.blocks import UserBlock
 from widgets.transcript.column import Anchor, Column, refresh_block
 from widgets.transcript.expansion import Extent
 from widgets.transcript.painting.scrollbar import ScrollBarUpdater
@@ -163,11 +164,10 @@ class Finder:
         item = column.items[index]
         expansion = column.expansion
         column.measure(index)
-        if (
-            item.can_expand
-            and item.extent(expansion) is not Extent.WHOLE
-            and hit.number >= len(self._search.spans(item, expansion))
-        ):
+        drawn = len(self._search.spans(item, expansion))
+        # A folded prompt shows its end, whose hits are not numbered as drawn.
+        least = self._search.hits(item) if isinstance(item.block, UserBlock) else hit.number + 1
+        if drawn < least and item.can_expand and item.extent(expansion) is not Extent.WHOLE:
             item.toggle(expansion, Extent.WHOLE)
             refresh_block(column, index)
         row = self._row_of(item, hit.number)

@@ -92,8 +92,10 @@ async def test_hints_of_screens(home: Path) -> None:
     async with app.run_test(size=(120, 30)) as pilot:
         await submit(app, pilot, "/settings")
         await app.settling_until(pilot, lambda: isinstance(app.screen, SettingsScreen))
+        await pilot.press(*"interruptMode", "f2")
+        await app.settling_until(pilot, lambda: "• immediate" in app.screen_text)
         last = app.screen_text.rstrip().splitlines()[-1]
-        assert "f2 change" in last and "ctrl+r default" in last and "enter" not in last
+        assert "f2 change" in last and "ctrl+r back to default" in last and "enter" not in last
 
 
 async def test_what_brings_a_session_back_and_what_stands_in_an_empty_list(home: Path) -> None:

@@ -34,7 +34,8 @@ the project once the project is trusted. A project's value overrides the global 
 joined; keys marked *global only* are ignored in a project. Both files are JSON with `//` and `/* */` comments and
 trailing commas. For an invalid value bayou reports the line and uses the default; an unknown key is reported and
 kept. bayou notices changes of the files by itself. `/settings` writes single keys: the rest of the file, comments
-included, stays unchanged.
+included, stays unchanged. There `•` marks values that differ from the default, and Delete takes a value out of your
+file again.
 
 Generated from `app/resources/settings/` by `python -m app.resources.settings.settings_docs`; a test compares the two.
 """

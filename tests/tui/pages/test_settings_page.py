@@ -41,7 +41,25 @@ async def test_delete_is_about_the_row_where_the_filter_has_nothing_to_delete(pa
     await changed(effective_settings, "interruptMode", "enter", sees="immediate")
     await changed(effective_settings, "interruptMode", "home", "delete", sees="› nterruptMode")
     assert said(paths) == {"interruptMode": "immediate"}
-    await changed(effective_settings, "interruptMode", "delete", sees="saved")
+    await changed(effective_settings, "interruptMode", "delete", sees="back to the default")
+    assert said(paths) == {}
+
+
+async def test_a_changed_value_is_marked_with_its_default_and_one_key_sets_it_back(paths: Paths) -> None:
+    async with (
+        at_the_keyboard(size=(120, 30)) as person,
+        person.asked(SettingsPage(EffectiveSettings(paths), person.ask).open()),
+    ):
+        await person.press(*"interruptMode")
+        await person.sees_soon("  wait")
+        assert "•" not in person.sees and "back to default" not in person.sees
+        await person.press("enter")
+        await person.sees_soon("• immediate")
+        assert "default: wait" in person.sees and "del back to default" in person.sees
+        await person.press("delete")
+        await person.sees_soon("back to the default")
+        assert "•" not in person.sees and "back to default" not in person.sees
+        await person.press("escape")
     assert said(paths) == {}
 
 

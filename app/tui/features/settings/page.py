@@ -133,7 +133,7 @@ class SettingsPage(msgspec.Struct, frozen=True):
         """Writes a setting and returns the outcome as text. Raises `SettingRefused`."""
         if is_default:
             self.effective_settings.reset(name)
-            return _OVERRIDDEN_BY.get(self.effective_settings.origin(name) or "global", "saved")
+            return _OVERRIDDEN_BY.get(self.effective_settings.origin(name) or "global", "back to the default")
         self.effective_settings.keep(name, value)
         return "saved" if self.effective_settings.origin(name) == "global" else f"saved; {_HIDDEN}"
 

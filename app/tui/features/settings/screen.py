@@ -17,8 +17,10 @@ from widgets.screens.screen_parts import KeyHint, KeyHints
 
 _WORDS = {"": "—", "true": "on", "false": "off", "{}": "none", "[]": "none"}
 """Display texts for JSON values."""
-_VALUE_CELLS = 13
+_VALUE_CELLS = 11
 """The width of the value column: most values fit, so the descriptions line up."""
+_CHANGED = "• "
+"""Stands in front of a value that is not the default."""
 
 
 class SettingRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,6 +51,10 @@ class SettingRow(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def title(self) -> str:
         return self.label or self.id
+
+    @property
+    def is_changed(self) -> bool:
+        return self.value != self.default
 
 
 class SettingsScreen(PickerScreen):
@@ -106,11 +112,14 @@ class SettingsScreen(PickerScreen):
         look = self.setting.look if self.setting is not None else ""
         is_filtering = self.is_there and bool(self.typed)  # then the arrows move within the typed text
         values = KeyHint("left/right", "through the values", 7, "app.settings.previous/app.settings.next")
+        one = self.setting
+        # a value of the project or the command line is not the person's to take back
+        can_reset = one is not None and one.is_changed and not (one.source or one.is_fixed)
         return [
             *([KeyHint("ctrl+o", look, 8, "app.settings.look")] if look else []),
             KeyHint("enter", "change", 9, "tui.select.confirm"),
             *([] if is_filtering else [values]),
-            KeyHint("delete", "default", 5, "app.settings.reset"),
+            *([KeyHint("delete", "back to default", 8, "app.settings.reset")] if can_reset else []),
             KeyHint("escape", "close", 8, "tui.select.cancel"),
         ]
 
@@ -178,7 +187,7 @@ class SettingsScreen(PickerScreen):
         setting = self._settings.get(row.id)
         if setting is None:
             return PreviewText()
-        facts = [f"default: {in_words(setting.default)}"]
+        facts: list[str] = []
         if setting.choices:
             facts.append("one of: " + ", ".join(map(in_words, setting.choices)))
         if setting.source:
@@ -187,6 +196,7 @@ class SettingsScreen(PickerScreen):
             PreviewPart(text=setting.help),
             *(PreviewPart(text=problem, tone="warning") for problem in setting.problems),
             *(PreviewPart(text=fact) for fact in setting.facts),
+            PreviewPart(text=_default_text(setting), tone="accent" if setting.is_changed else "muted"),
             *(PreviewPart(text=fact, tone="muted") for fact in facts),
         )
         return PreviewText(title=setting.id, parts=parts)
@@ -194,6 +204,10 @@ class SettingsScreen(PickerScreen):
 
 def in_words(value: str) -> str:
     return _WORDS.get(value, value)
+
+
+def _default_text(setting: SettingRow) -> str:
+    return f"default: {in_words(setting.default)}"
 
 
 def _source_text(setting: SettingRow) -> str:
@@ -210,14 +224,17 @@ def _rows(settings: Sequence[SettingRow]) -> list[ListRow]:
         if setting.group and setting.group != group:
             group = setting.group
             rows.append(ListRow(id=f"#{group}", title=group, is_heading=True))
-        is_own = setting.value != setting.default
-        value = Badge(text=in_words(setting.value).ljust(_VALUE_CELLS), tone="accent" if is_own else "text")
+        is_changed = setting.is_changed
+        value = Badge(
+            text=f"{_CHANGED if is_changed else '  '}{in_words(setting.value).ljust(_VALUE_CELLS)}",
+            tone="accent" if is_changed else "text",
+        )
         rows.append(
             ListRow(
                 id=setting.id,
                 title=setting.title.ljust(column),
                 badges=(value,),
-                detail=setting.help,
+                detail=f"{_default_text(setting)}. {setting.help}" if is_changed else setting.help,
                 right=_source_text(setting),
                 is_disabled=setting.is_fixed,
                 words=f"{setting.group} {setting.id}",

@@ -14,7 +14,7 @@ from app.providers.credentials import Credentials
 from app.providers.models.catalogue import ModelCatalogue
 from app.providers.models.known_providers import PROVIDERS
 from app.providers.models.model_names import ModelNotFound, select_model, select_scope
-from app.providers.models.thinking import supported_levels
+from app.providers.models.thinking import clamp_level, provider_word, supported_levels
 
 
 def write(folder: Path, text: str | dict[str, Any]) -> None:
@@ -58,6 +58,20 @@ def test_every_bundled_model_is_whole(tmp_path: Path):
         assert set(model.input) <= {"text", "image"} and "text" in model.input, model.key
         assert min(model.cost.input, model.cost.output, model.cost.cache_read, model.cost.cache_write) >= 0
         assert supported_levels(model)
+
+
+@pytest.mark.parametrize("provider", ["openai", "openai-codex", "github-copilot", "azure"])
+@pytest.mark.parametrize("name", ["gpt-6.2-astra", "gpt-6.2-sol"])
+def test_a_model_that_always_thinks_is_never_asked_for_no_or_minimal_thinking(
+    provider: str, name: str, tmp_path: Path
+):
+    model = select_model(
+        f"{provider}/{name}", OnlyTheNamed.load(tmp_path, env={}), Credentials(tmp_path, {})
+    ).model
+    assert "off" not in supported_levels(model)
+    assert provider_word(model, clamp_level(model, "off")) == "low"
+    assert provider_word(model, clamp_level(model, "minimal")) == "low"
+    assert supported_levels(model)[-2:] == ("xhigh", "max")
 
 
 NO_ADDRESS = {"offline", "azure-openai-responses", "bedrock-converse-stream", "google-vertex"}

@@ -183,12 +183,12 @@ class RpcServer:
         if kind in _ABORT_COMMANDS:
             # an abort does not end an extension's command that waits for an answer, since it is no run
             self._questions.dismiss()
-        await self._is_prepared.wait()
         response: dict[str, Any] = {"id": data["id"]} if data.get("id") is not None else {}
         response["type"] = "response"
         if kind is not None:
             response["command"] = kind
         try:
+            await self._is_prepared.wait()
             if command is None or not command.stops:
                 await self._writer.room()
             answer = {"success": True, **await self._answer(command, data)}

@@ -206,6 +206,7 @@ def test_a_terminal_too_small_to_work_in(tmp_path: Path) -> None:
         shown.until("is empty")
         shown.resize(80, 24)
         shown.until("This terminal is 20x5: make it larger, 80x24 shows everything.")
+        shown.until_idle()
         shown.press("\x04")
         assert shown.ended() == 0
         assert shown.left_behind() == []

@@ -117,6 +117,10 @@ class Terminal:
             assert time.monotonic() < end, f"{condition!r} did not happen. The screen:\n{self.screen}"
             assert self.read() or self.process.poll() is None or is_so(), f"it has ended:\n{self.screen}"
 
+    def until_idle(self) -> None:
+        """Reads until the agent no longer works, so that leaving asks nothing."""
+        self.until(lambda: "esc stops" not in self.screen)
+
     def ended(self) -> int:
         end = time.monotonic() + LIMIT
         while self.process.poll() is None:

@@ -202,7 +202,7 @@ def come_back(pane: Pane, server: ModelServer) -> None:
     pane.until("It serves.")
     pane.until("job1", gone="To resume this session")
     pane.enter("and the server?")
-    pane.until("I see.")
+    pane.until("I see.", gone="esc stops")
     assert "It has no result, and none will come" in str(server.requests[-1]["messages"])
     pane.press("C-d")
     pane.until("To resume this session: bayou")

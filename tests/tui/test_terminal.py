@@ -29,6 +29,7 @@ def test_ctrl_d_leaves_and_the_terminal_is_given_back(tmp_path: Path) -> None:
 def test_the_way_back_is_printed(tmp_path: Path) -> None:
     with terminal(tmp_path, "help") as shown:
         shown.until("shows this")
+        shown.until_idle()
         shown.press("\x04")
         assert shown.ended() == 0
         assert "To resume this session: bayou --session" in shown.screen
@@ -232,6 +233,7 @@ def test_a_folder_whose_name_is_no_text(tmp_path: Path) -> None:
         shown.until(PAGE)
         shown.press("list\r")
         shown.until("is empty")
+        shown.until_idle()
         shown.press("\x04")
         assert shown.ended() == 0
 

@@ -156,7 +156,7 @@ def test_a_tool_that_is_killed_from_outside_ends_nothing_else(tmp_path: Path) ->
         shown.until(lambda: pid.exists() and pid.read_text().strip() != "")
         os.killpg(os.getpgid(int(pid.read_text())), signal.SIGKILL)
         shown.until("✗ bash")
-        shown.until(PAGE)
+        shown.until_idle()
         shown.press("\x04")
         assert shown.ended() == 0
         assert shown.left_behind() == []
@@ -165,7 +165,8 @@ def test_a_tool_that_is_killed_from_outside_ends_nothing_else(tmp_path: Path) ->
 def test_the_last_answer_and_the_way_back_are_what_it_leaves(tmp_path: Path) -> None:
     (tmp_path / "boat.txt").write_text("afloat")
     with terminal(tmp_path, "read boat.txt") as shown:
-        shown.until(lambda: "afloat" in shown.screen and PAGE in shown.screen)
+        shown.until("afloat")
+        shown.until_idle()
         shown.press("\x04")
         assert shown.ended() == 0
         assert shown.left_behind() == []

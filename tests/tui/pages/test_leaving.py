@@ -105,6 +105,16 @@ async def test_where_ctrl_c_stops_nothing_leaving_at_work_is_a_question(working:
         assert desk.done == ["press Ctrl+C again to quit", "asked"] and working.session.is_running
 
 
+async def test_ctrl_d_at_work_is_a_question(working: ScriptedSession) -> None:
+    async with at_the_desk(working) as desk:
+        desk.keys.leave()
+        assert desk.done == ["asked"] and working.session.is_running
+        await working.session.abort()
+        await working.session.wait_until_idle()
+        desk.keys.leave()
+        assert desk.done == ["asked", "left"]
+
+
 async def test_escape_gives_up_a_retry_that_waits(tmp_path: Path) -> None:
     harness = ScriptedSession(tmp_path, fail("overloaded"), retry=HOUR)
     await harness.session.prompt("go")

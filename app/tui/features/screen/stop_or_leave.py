@@ -92,5 +92,6 @@ class StopOrLeave(msgspec.Struct):
             self._leaves_until = -math.inf
 
     def leave(self) -> None:
+        """Leaves with an empty editor; asks before the agent's work is stopped."""
         if self.editor.model.is_blank:
-            self.end()
+            (self.ask_and_end if self.session.is_running else self.end)()

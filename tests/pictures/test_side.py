@@ -34,6 +34,7 @@ async def test_the_right_third(screen: Screen, photographs: Photographs) -> None
         await tour.press("alt+i")
         await tour.until("appears with the first changed file")
         assert not app.page.side_panel.display
+        assert app.assembled.effective_settings.settings.display.side_panel is False
         app.status.say_again()  # no picture depends on when the hint goes
         await tour.say("four oars, please")
         await tour.until("│ building")
@@ -52,4 +53,3 @@ async def test_the_right_third(screen: Screen, photographs: Photographs) -> None
         await tour.until("✗ echo building")
         await tour.press("alt+i")
         assert "1 running" not in text_of(app) and not app.page.side_panel.display
-        assert app.assembled.effective_settings.settings.display.side_panel is False

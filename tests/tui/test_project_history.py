@@ -11,6 +11,7 @@ from app.resources.paths import Paths
 from app.tui.prompt.project_history import ProjectHistory
 from app.values.content import Image
 from app.values.messages import UserMessage
+from app.values.todos import TodoItem, TodoPhase
 from tests.agent.scripted_loop import BlockingTool
 from tests.tui.scripted_app import make_app, submit, wait_for_runs
 
@@ -59,6 +60,36 @@ async def test_prompts_of_another_project_are_not(home: Path) -> None:
         await second.is_ready.wait()
         await pilot.press("up")
         assert second.editor.model.is_blank
+
+
+async def test_the_side_panel_keeps_its_place_in_each_project(home: Path) -> None:
+    async def is_shown(*keys: str, project: str = "project", setting: bool | None = None) -> bool:
+        app = make_app(home, say("x"), project=project)
+        async with app.run_test(size=(130, 30)) as pilot:
+            await app.is_ready.wait()
+            await app.session.todos.set([TodoPhase(name="Work", tasks=(TodoItem(content="Tea"),))])
+            if setting is not None:
+                app.assembled.effective_settings.keep("sidePanel", setting)
+            await pilot.press(*keys)
+            await pilot.pause()
+            return app.page.side_panel.display
+
+    assert not await is_shown()
+    assert await is_shown("alt+i")
+    assert await is_shown()
+    assert not await is_shown(project="elsewhere")
+    assert not await is_shown("alt+i")
+    assert not await is_shown()
+    assert not list((home / "project").iterdir()), "nothing is written into the project"
+    assert await is_shown(setting=True, project="elsewhere")
+    assert await is_shown(project="a third one") and not await is_shown()
+    for file in (home / ".bayou").rglob("side-panels/*"):
+        file.write_text("[nonsense")
+    assert await is_shown()
+    assert not await is_shown("alt+i") and not await is_shown()
+    assert not await is_shown(setting=False)
+    assert await is_shown(setting=True), "a change of the setting applies at once"
+    assert not await is_shown()
 
 
 async def test_a_draft_of_a_session_that_never_began_is_in_the_history(home: Path) -> None:

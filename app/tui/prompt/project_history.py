@@ -1,6 +1,6 @@
-"""Stores a project's sent prompts and mentioned files between sessions.
+"""Stores a project's sent prompts, its mentioned files and whether its side panel is shown, between sessions.
 
-Disk errors are ignored, because losing either is harmless."""
+Disk errors are ignored, because losing any of them is harmless."""
 
 import os
 import time
@@ -22,7 +22,7 @@ MAX_PROMPT_BYTES = 1_000_000
 
 
 class ProjectHistory:
-    """Stores sent prompts and mentioned files of the working folder."""
+    """Stores sent prompts, mentioned files and the choice about the side panel of the working folder."""
 
     def __init__(self, paths: Paths, *, most_prompts: Callable[[], int]) -> None:
         self._paths = paths
@@ -36,6 +36,10 @@ class ProjectHistory:
     @property
     def _files(self) -> Path:
         return self._paths.cache_dir / "files" / f"{folder_name(self._paths.cwd)}.json"
+
+    @property
+    def _side_panel(self) -> Path:
+        return self._paths.agent_dir / "side-panels" / f"{folder_name(self._paths.cwd)}.json"
 
     def read_prompts(self) -> list[UnsentPrompt]:
         """Returns the saved prompts, oldest first, without unreadable lines. Shortens a file that has
@@ -94,6 +98,16 @@ class ProjectHistory:
             self.frecency.record(path)
         if paths:
             self._write(self._files, msgspec.json.encode(self.frecency.marks).decode())
+
+    def read_side_panel(self) -> bool | None:
+        """Returns whether the side panel is shown in this folder; None if that was never chosen."""
+        try:
+            return msgspec.json.decode(read_regular(self._side_panel), type=bool)
+        except (OSError, ValueError, RecursionError):
+            return None
+
+    def choose_side_panel(self, is_shown: bool) -> None:
+        self._write(self._side_panel, msgspec.json.encode(is_shown).decode())
 
     @staticmethod
     def _write(path: Path, text: str) -> None:

@@ -25,15 +25,17 @@ class SidePanelFeature(Feature[SideLists]):
     )
 
     def page(self, screen: FeatureServices) -> SideLists:
-        return SideLists(
+        lists = SideLists(
             screen.session,
             screen.side_panel,
             screen.page(TODO_LIST),
             say=screen.say,
             tell=screen.status.tell,
             spawn=screen.tasks.spawn,
-            keep=screen.keep,
+            remembered=screen.remembered,
         )
+        screen.assembled.ground.subscribe(lists.enter_folder)
+        return lists
 
 
 SIDE = SidePanelFeature()

@@ -8,7 +8,8 @@ from app.engine.files.session_files import SessionDiff
 from app.engine.jobs.background_jobs import BackgroundJob
 from app.engine.session import Session
 from app.tui.features.todos.todo_list import GLYPHS, TONES, TodoList, state_of
-from app.tui.page_protocols import SaveDefault, ShowMessage, Spawn
+from app.tui.page_protocols import ShowMessage, Spawn
+from app.tui.prompt.project_history import ProjectHistory
 from app.undo.file_history import has_changes
 from app.values.events import EntryAppended, Event, JobChanged, SessionReplaced, TodosChanged
 from app.values.todos import count_closed
@@ -38,7 +39,7 @@ class SideLists:
         say: ShowMessage,
         tell: Callable[[str, float], None],
         spawn: Spawn,
-        keep: SaveDefault,
+        remembered: ProjectHistory,
     ) -> None:
         """`tell`: shows a text above the editor for some seconds."""
         self._session = session
@@ -47,8 +48,10 @@ class SideLists:
         self._say = say
         self._tell = tell
         self._spawn = spawn
-        self._keep = keep
-        self._is_wished = False
+        self._remembered = remembered
+        self._setting: bool | None = None
+        self._choice = remembered.read_side_panel()
+        """What was chosen in this folder; None: the setting applies."""
         self._width = 0
         self._files: SideSection | None = None
         self._is_looking = self._is_old = False
@@ -58,9 +61,21 @@ class SideLists:
         """Whether the panel is shown as soon as it has something to show."""
         return self._is_wished and self._width >= MIN_PANEL_WIDTH
 
+    @property
+    def _is_wished(self) -> bool:
+        return bool(self._setting if self._choice is None else self._choice)
+
     def wish(self, is_wished: bool) -> None:
-        """Shows or hides the panel by the setting."""
-        self._is_wished = is_wished
+        """Shows or hides the panel by the setting, which is the default of folders; a change of it applies at once,
+        and the choice again in the next session."""
+        if self._setting not in (None, is_wished):
+            self._choice = None
+        self._setting = is_wished
+        self._fit()
+
+    async def enter_folder(self) -> None:
+        """Shows or hides the panel as it was chosen in another working folder."""
+        self._choice = self._remembered.read_side_panel()
         self._fit()
 
     def fit(self, width: int) -> None:
@@ -69,11 +84,13 @@ class SideLists:
         self._fit()
 
     def toggle(self) -> None:
-        """Shows or hides the panel, and saves the choice as the default."""
+        """Shows or hides the panel, also in later sessions of this folder."""
         if self._width < MIN_PANEL_WIDTH:
             self._say(f"The side panel needs {MIN_PANEL_WIDTH} columns; this terminal has {self._width}.")
         else:
-            self._keep("sidePanel", None if self._is_wished else True)
+            self._choice = not self._is_wished
+            self._remembered.choose_side_panel(self._choice)
+            self._fit()
             if self._is_wished and not self._sections():
                 self._tell(NOTHING, _TOLD_SECONDS)
 

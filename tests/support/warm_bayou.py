@@ -4,6 +4,7 @@ For tests of what bayou does once it runs: words, folder, environment, streams, 
 of its own. Tests of the start itself (imports, Python's flags, closed streams, other locales, limits, what the list of
 processes shows) start `python -P -m app`."""
 
+import contextlib
 import gc
 import importlib
 import json
@@ -160,14 +161,14 @@ class _Server:
                     pass  # nobody waits for it
 
     def _fork(self, connection: socket.socket) -> None:
-        header, streams, _, _ = socket.recv_fds(connection, NUMBER, 3)
-        if len(streams) < 3:
-            connection.close()  # it has ended before it could ask
+        """Carries out a request. Whoever asks may end at any moment, which must not end this process."""
+        try:
+            header, streams, _, _ = socket.recv_fds(connection, NUMBER, 3)
+            with connection.makefile("rb") as sent:
+                process = json.loads(sent.read(int.from_bytes(header)) if len(streams) == 3 else b"")
+        except (OSError, ValueError):
+            connection.close()
             return
-        length, request = int.from_bytes(header), b""
-        while len(request) < length:
-            request += connection.recv(length - len(request))
-        process = json.loads(request)
         pid = os.fork()
         if not pid:
             self._let_go()
@@ -178,7 +179,8 @@ class _Server:
         self._running[pid] = connection
         if process.get("ends_with_connection"):
             self._tied[connection] = pid
-        connection.sendall(pid.to_bytes(NUMBER))
+        with contextlib.suppress(OSError):
+            connection.sendall(pid.to_bytes(NUMBER))
 
     def _let_go(self) -> None:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)

@@ -190,3 +190,15 @@ def test_an_escape_is_never_lost_before_a_key(key: str, is_cut: bool) -> None:
 def test_a_sequence_that_never_comes_was_alt_with_its_first_key(begun: str) -> None:
     (event,) = KeyParser().feed_alone(with_alt_joined(begun, is_whole=True))
     assert isinstance(event, events.Key) and event.key.startswith("alt+")
+
+
+def test_an_escape_and_a_key_with_ctrl_are_two_keys() -> None:
+    incoming, reader, parser = InputSplitter(), InputReader(), KeyParser()
+    keys = [
+        event.key
+        for piece in ("\x1b", "\x04")
+        for part in incoming.feed(reader.read(piece.encode()))
+        for event in parser.feed(with_alt_joined(str(part)))
+        if isinstance(event, events.Key)
+    ]
+    assert keys == ["escape", "ctrl+d"]

@@ -87,13 +87,20 @@ def _in_sgr(data: bytes) -> bytes:
     return _MODIFIED.sub(lambda found: b"\x1b[%b;%bu" % (found[2], found[1]), data)
 
 
+_ESCAPE_KEY = "\x1b[27u"
+"""The key Escape in the protocol of kitty, which no key behind it changes."""
+
+
 def with_alt_joined(text: str, *, is_whole: bool = False) -> str:
     """Converts Alt with a key at the beginning of the text, whose Escape was read alone: Textual would drop the Escape
-    before an Enter. `is_whole`: nothing follows in time, so that an Escape and a bracket begin no sequence."""
+    before an Enter. An Escape and a key with Ctrl are two keys. `is_whole`: nothing follows in time, so that an Escape
+    and a bracket begin no sequence."""
     if is_whole and _META_ALONE.fullmatch(text.encode("utf-8", "replace")):
         return _META_ALONE.sub(_alt, text.encode()).decode()
     if not text.startswith("\x1b") or len(text) < 2 or not text[1].isascii():
         return text
+    if text[1] < " " and text[1] not in "\r\n\t\x1b":
+        return f"{_ESCAPE_KEY}{text[1:]}"
     return _with_alt(text[:3].encode("utf-8", "replace")).decode() + text[3:]
 
 

@@ -216,7 +216,9 @@ async def test_a_sign_in_from_the_command_line_counts_in_a_session_that_is_open(
         assert process.stdout is not None and process.stdin is not None
         address = ""
         while not address.startswith("http"):
-            address = (await process.stdout.readline()).decode().strip()
+            line = await process.stdout.readline()
+            assert line, "it ended without an address"
+            address = line.decode().strip()
         process.stdin.write((await asyncio.to_thread(last_page, address)).encode() + b"\n")
         out, _ = await process.communicate()
         assert "Signed in" in out.decode()

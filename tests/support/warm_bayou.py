@@ -102,14 +102,10 @@ def _server() -> str:
     requests = socket.socket(socket.AF_UNIX)
     requests.bind(address)
     requests.listen(64)
-    life, ours = os.pipe()
-    os.set_inheritable(ours, False)
-    given = (requests.fileno(), life)
     server = subprocess.Popen(
-        [sys.executable, "-P", "-m", "tests.support.warm_bayou", *map(str, given)],
-        cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, pass_fds=given,
+        [sys.executable, "-P", "-m", "tests.support.warm_bayou", str(requests.fileno()), str(os.getpid())],
+        cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, pass_fds=(requests.fileno(),),
     )  # fmt: skip
-    os.close(life)
     requests.close()
     assert server.stdout is not None
     with server.stdout as ready:
@@ -120,10 +116,10 @@ def _server() -> str:
 class _Server:
     """Forks processes on request and tells their ends."""
 
-    def __init__(self, requests: socket.socket, life: int) -> None:
+    def __init__(self, requests: socket.socket, parent: int) -> None:
         self._requests = requests
-        self._life = life
-        """Can be read when nobody needs this process any longer."""
+        self._parent = parent
+        """The process that needs this one."""
         self._awake, self._wake = socket.socketpair()
         self._running: dict[int, socket.socket] = {}
         self._tied: dict[socket.socket, int] = {}
@@ -133,12 +129,9 @@ class _Server:
         self._wake.setblocking(False)
         signal.set_wakeup_fd(self._wake.fileno())
         signal.signal(signal.SIGCHLD, lambda *_: None)
-        while True:
-            watched: list[socket.socket | int] = [self._requests, self._awake, self._life, *self._tied]
-            ready = select.select(watched, [], [])[0]
-            if self._life in ready:
-                shutil.rmtree(Path(self._requests.getsockname()).parent)
-                return
+        while os.getppid() == self._parent:
+            watched = [self._requests, self._awake, *self._tied]
+            ready = select.select(watched, [], [], 1.0)[0]
             if self._awake in ready:
                 self._awake.recv(4096)
                 self._tell_ends()
@@ -146,6 +139,7 @@ class _Server:
                 os.kill(self._tied.pop(connection), signal.SIGKILL)
             if self._requests in ready:
                 self._fork(self._requests.accept()[0])
+        shutil.rmtree(Path(self._requests.getsockname()).parent)
 
     def _tell_ends(self) -> None:
         while self._running:
@@ -185,7 +179,6 @@ class _Server:
     def _let_go(self) -> None:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         signal.set_wakeup_fd(-1)
-        os.close(self._life)
         for one in (self._requests, self._awake, self._wake, *self._running.values()):
             one.close()
 
@@ -234,9 +227,9 @@ def _import_everything() -> None:
 
 if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    _requests, _life = map(int, sys.argv[1:])
+    _requests, _parent = map(int, sys.argv[1:])
     _import_everything()
     _nothing = os.open(os.devnull, os.O_WRONLY)
     os.dup2(_nothing, 1)
     os.close(_nothing)
-    _Server(socket.socket(fileno=_requests), _life).serve()
+    _Server(socket.socket(fileno=_requests), _parent).serve()

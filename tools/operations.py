@@ -7,7 +7,7 @@ that the caller holds, so a remote process is a local process that forwards."""
 import errno
 import os
 import stat as stat_module
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import BinaryIO, Literal, Protocol, runtime_checkable
@@ -213,8 +213,17 @@ class LocalFiles:
         except FileNotFoundError:
             old = None
         swap_or_overwrite(
-            target, data, old, path, lambda: replace_atomically(Path(target), data, durable=False)
+            target,
+            data,
+            old,
+            path,
+            lambda: replace_atomically(Path(target), data, durable=False),
+            self._keeps_names(target),
         )
+
+    def _keeps_names(self, target: str) -> Callable[[], bool]:
+        """Returns a check whether the other names of a file (hard links) get its new content, too."""
+        return lambda: True
 
     def locked(self, paths: Sequence[str]) -> AbstractContextManager[None]:
         return locked_files([os.path.realpath(path) for path in paths])
@@ -225,7 +234,9 @@ class LocalFiles:
         target = os.path.realpath(path)
         if version is None:
             Path(target).parent.mkdir(parents=True, exist_ok=True)
-        replace_unchanged(target, path, data, old, version, is_shared=is_shared)
+        replace_unchanged(
+            target, path, data, old, version, is_shared=is_shared, keeps_names=self._keeps_names(target)
+        )
 
 
 def _mtime_ns(path: str) -> int:

@@ -83,7 +83,7 @@ class Workspace:
         self.box_of_start_up: Callable[[str], Box | None] = lambda folder: None
         """Returns the policy for reading start-up files, with their writable folder. May raise `ToolError`."""
         self.judged_paths = JudgedPaths()
-        self._own_files = BoxedFiles(lambda: self.box_of_files(), self.judged_paths)
+        self._own_files = BoxedFiles(lambda: self.box_of_files(), self.judged_paths, self._folders)
         self.files: FileOperations = files or self._own_files
         self._own_processes = None if processes else LocalProcesses(abilities)
         self.abilities = abilities
@@ -134,6 +134,9 @@ class Workspace:
         self._kernel: SessionKernel | None = None
         self.ripgrep: str | None = None
         """The search program, once it was searched for."""
+
+    def _folders(self) -> tuple[str, ...]:
+        return str(self.cwd), *self.added.real
 
     def private_folder(self, kind: str) -> Path:
         """Creates a folder that commands cannot see; its user removes it."""

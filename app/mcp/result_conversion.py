@@ -20,8 +20,11 @@ from tools.results import ImagePart, TextPart, ToolResult
 from tools.text import escape_controls, one_line
 
 _MAX_CHARS = 20_000_000
-_DECEPTIVE_CHARS = late("[\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]")
-"""Characters that change the direction of writing, and tag characters that only a model reads."""
+_DECEPTIVE_CHARS = late(
+    "[\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u2064\u2066-\u206f\ufeff\U000e0000-\U000e007f]"
+)
+"""Characters that change the direction of writing or are not seen, and tag characters that only a model reads.
+Joiners of emoji and of letters stay."""
 _IMAGE_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 
 
@@ -66,7 +69,7 @@ class AnswerConverter:
             content=tuple(parts),
             details=details,
             is_error=is_error,
-            structured_content=with_texts(structured, _show_deceptive_chars),
+            structured_content=with_texts(structured, show_deceptive_chars),
         )
 
     def resource_result(self, answer: Mapping[str, Any]) -> ToolResult:
@@ -173,17 +176,17 @@ def _text(text: Any) -> str:
 
 
 def _mime(block: Mapping[str, Any]) -> str:
-    return _show_deceptive_chars(one_line(str(block.get("mimeType") or "")[:100]))
+    return show_deceptive_chars(one_line(str(block.get("mimeType") or "")[:100]))
 
 
 def _uri(block: Mapping[str, Any]) -> str:
-    return _show_deceptive_chars(one_line(str(block.get("uri") or "")[:2_000]))
+    return show_deceptive_chars(one_line(str(block.get("uri") or "")[:2_000]))
 
 
 def _safe_text(text: str) -> str:
     """Shows deceptive characters by their number."""
-    return _show_deceptive_chars(escape_controls(text))
+    return show_deceptive_chars(escape_controls(text))
 
 
-def _show_deceptive_chars(text: str) -> str:
+def show_deceptive_chars(text: str) -> str:
     return _DECEPTIVE_CHARS.sub(lambda found: f"<U+{ord(found[0]):04X}>", text)

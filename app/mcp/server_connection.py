@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import msgspec
 
 from app.mcp.config_entries import ServerConfig
+from app.mcp.result_conversion import show_deceptive_chars
 from app.mcp.server_context import SERVER_STOP_TIMEOUT, ServerContext, ServerLog
 from app.mcp.server_errors import (
     CallRefused,
@@ -348,7 +349,7 @@ class ServerConnection:
             if (problem.code, problem.message) == _SESSION_ENDED:
                 self._stop.set()
                 raise SessionEnded("the server ended the session") from None
-            raise CallRefused(one_line(problem.message), problem.code) from None
+            raise CallRefused(show_deceptive_chars(one_line(problem.message)), problem.code) from None
         except SignInRequired:
             raise
         except BaseException as problem:  # noqa: BLE001  (as in `_live`)

@@ -187,3 +187,18 @@ def test_a_really_full_disk_leaves_every_file_whole(tmp_path: Path) -> None:
     lines = told.stdout.splitlines()
     assert len(lines) == 5 and all("the disk is full" in line for line in lines[:4])
     assert lines[4] == "['a.txt', 'b.txt', 'c.txt']"
+
+
+@pytest.mark.parametrize("tool", ["write", "edit"])
+async def test_a_file_shared_with_a_cache_is_replaced_also_without_a_sandbox(
+    hands: ToolCaller, project: Path, tmp_path: Path, tool: str
+) -> None:
+    """As uv and pnpm install: the other projects that have the file keep it."""
+    cached = tmp_path / "cache.txt"
+    cached.write_text("old\n")
+    (project / "module.txt").hardlink_to(cached)
+    if tool == "write":
+        await hands("write", path="module.txt", content="new\n")
+    else:
+        await hands("edit", path="module.txt", oldText="old", newText="new")
+    assert (project / "module.txt").read_text() == "new\n" and cached.read_text() == "old\n"

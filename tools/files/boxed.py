@@ -46,9 +46,16 @@ class BoxedFiles(LocalFiles):
     """Checks every operation against the policy that `box` returns (None means no policy), and against where the path
     led when the call was judged: another program may have put a link there meanwhile."""
 
-    def __init__(self, box: Callable[[], Box | None], judged: JudgedPaths | None = None) -> None:
+    def __init__(
+        self,
+        box: Callable[[], Box | None],
+        judged: JudgedPaths | None = None,
+        places: Callable[[], Iterable[str]] = lambda: (),
+    ) -> None:
+        """`places`: the session's folders. A file in one of them that has a further name elsewhere is replaced."""
         self._box = box
         self._judged = judged or JudgedPaths()
+        self._places = places
 
     def open(self, path: str) -> BinaryIO:
         box = self._box()
@@ -95,7 +102,7 @@ class BoxedFiles(LocalFiles):
             return
         target = os.path.realpath(path)
         with self._held_name(box, target, path) as place:
-            _replace(place, path, data, _names_share_place(box, target))
+            _replace(place, path, data, _names_share_place(box.writable, target))
 
     def replace_unchanged(
         self, path: str, data: bytes, old: bytes, version: Version | None, *, is_shared: bool
@@ -106,10 +113,14 @@ class BoxedFiles(LocalFiles):
             return
         target = os.path.realpath(path)
         self._check_judged(path, target)
-        keeps_names = _names_share_place(box, target) if box is not None else lambda: True
+        keeps_names = self._keeps_names(target) if box is None else _names_share_place(box.writable, target)
         with self._held_name(box, target, path) as place:
             _check_no_link(place, path)
             replace_unchanged(place, path, data, old, version, is_shared=is_shared, keeps_names=keeps_names)
+
+    def _keeps_names(self, target: str) -> Callable[[], bool]:
+        places = [os.path.realpath(place) for place in self._places()]
+        return _names_share_place(places, target) if covering_place(target, places) else lambda: True
 
     def _check_judged(self, path: str, real: str) -> None:
         judged = self._judged.get(path)
@@ -155,12 +166,12 @@ def _check_no_link(place: str, path: str) -> None:
         raise DeniedByBox(errno.EACCES, "it has become a symbolic link meanwhile", path)
 
 
-def _names_share_place(box: Box, target: str) -> Callable[[], bool]:
+def _names_share_place(places: Iterable[str], target: str) -> Callable[[], bool]:
     """Returns a check whether all names of a file are in the same writable place. A file that a cache or another
     project shares is replaced by a separate file under this name."""
 
     def look() -> bool:
-        place = covering_place(target, box.writable)
+        place = covering_place(target, places)
         return place is not None and other_names(target, place)[1]
 
     return look

@@ -192,7 +192,7 @@ class _Helper:
 
     def follow(self, transcript: Transcript) -> None:
         if transcript.last_block is None:
-            transcript.replace_all([UserBlock(id="1", text="line\n\n" * 200)])
+            transcript.replace_all([UserBlock(id=str(number), text="line\n\n" * 9) for number in range(20)])
 
     def leave(self) -> None:
         self.noted.append("left")

@@ -147,3 +147,13 @@ async def test_the_cycle_keys_go_through_what_was_chosen(tmp_path: Path) -> None
         first = models.model
         await models.page.cycle(1)
         assert {first, models.model} == chosen
+
+
+async def test_a_model_without_thinking_levels_is_named(tmp_path: Path) -> None:
+    async with at_the_keyboard() as person:
+        models = Models(tmp_path, person)
+        await models.choice.credentials.store_key("harbour", "sk-1")
+        await models.page.named("harbour/barge")
+        person.heard.clear()
+        await models.page.cycle_level()
+        assert person.heard == ["barge has no thinking levels. /model chooses another."]

@@ -127,14 +127,17 @@ class ModelPage(msgspec.Struct, frozen=True):
         self.say(f"Thinking: {self.models.thinking}")
 
     async def cycle(self, step: int) -> None:
-        self._report_model(await self.session.models.cycle(step))
+        if await self.session.models.cycle(step) is None:
+            self.say("No other model is available. /login connects another provider.")
 
     async def cycle_level(self) -> None:
-        self._report_model(await self.session.models.cycle_thinking())
-
-    def _report_model(self, changed: object) -> None:
-        if changed is None:
-            self.say("No other model is available. /login connects another provider.")
+        if await self.session.models.cycle_thinking() is None:
+            model = self.session.model
+            self.say(
+                f"{model.id} has no thinking levels. /model chooses another."
+                if model
+                else "No model is chosen."
+            )
 
     async def scope(self) -> None:
         """Chooses the models that ctrl+p cycles through, and saves them in the settings."""

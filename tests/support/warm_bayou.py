@@ -19,7 +19,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -95,9 +94,18 @@ def run(
     )
 
 
-@cache
+_servers: list[tuple[subprocess.Popen[bytes], str]] = []
+"""The process that forks, and its address."""
+
+
 def _server() -> str:
-    """The address of the process that forks. It ends with this one."""
+    """Returns the address of the process that forks, which ends with this one. A test may have ended it, too."""
+    if not _servers or _servers[-1][0].poll() is not None:
+        _servers.append(_start_server())
+    return _servers[-1][1]
+
+
+def _start_server() -> tuple[subprocess.Popen[bytes], str]:
     address = f"{tempfile.mkdtemp(prefix='bayou-')}/warm"
     requests = socket.socket(socket.AF_UNIX)
     requests.bind(address)
@@ -110,7 +118,7 @@ def _server() -> str:
     assert server.stdout is not None
     with server.stdout as ready:
         ready.read()  # to its end: the time limits of tests begin when everything is imported
-    return address
+    return server, address
 
 
 class _Server:

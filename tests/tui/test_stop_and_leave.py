@@ -80,13 +80,20 @@ def open_palette(shown: Terminal) -> None:
     shown.until("› Quit")
 
 
+def quit_by_palette(shown: Terminal) -> None:
+    shown.press("\r")
+    shown.until(lambda: "Leave bayou?" in shown.screen or shown.process.poll() is not None)
+    if shown.process.poll() is None:  # something is at work
+        shown.press("\r")
+
+
 def by(number: int) -> Way:
     return Way(lambda shown: shown.process.send_signal(number), 128 + number)
 
 
 WAYS = {
     "keys": Way(lambda shown: shown.press("\x03"), 0, press_once),
-    "palette": Way(lambda shown: shown.press("\r"), 0, open_palette),
+    "palette": Way(quit_by_palette, 0, open_palette),
     "SIGTERM": by(signal.SIGTERM),
     "SIGHUP": by(signal.SIGHUP),
     "closed terminal": Way(lambda shown: shown.hang_up(), 128 + signal.SIGHUP),

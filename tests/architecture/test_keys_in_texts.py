@@ -78,7 +78,8 @@ def test_a_literal_would_be_found(text: str):
 
 
 def usual_keys() -> list[tuple[str, str, str]]:
-    """Each `key_told(own, action, usual)` of the sources: where, action, usual key."""
+    """Each `key_label(action, usual)` of the sources and each row of a table of hints that begins so: where, action,
+    usual key."""
     found = []
     for path in files("app/tui", "widgets"):
         for node in nodes(path, ast.Call):
@@ -87,6 +88,10 @@ def usual_keys() -> list[tuple[str, str, str]]:
             words = [one.value for one in node.args if isinstance(one, ast.Constant)]
             if len(words) == 2:
                 found.append((f"{name(path)}:{node.lineno}", *words))
+        for node in nodes(path, ast.Tuple):
+            words = [one.value for one in node.elts if isinstance(one, ast.Constant)]
+            if len(words) == 3 and str(words[0]).startswith(("app.", "tui.")):
+                found.append((f"{name(path)}:{node.lineno}", str(words[0]), str(words[1])))
     return found
 
 

@@ -30,7 +30,7 @@ _TIPS: tuple[tuple[str, str, str], ...] = (
     ("app.palette", "Ctrl+K", "finds every command and key by its name"),
     ("", "!ls", "runs a command of yours; the agent reads its output"),
     ("", "@", "names a file, and @file:Name a symbol in it"),
-    ("app.diff.show", "Alt+G", "shows the changed files as a diff"),
+    ("app.review.show", "Alt+G", "opens the changed files for review, hunk by hunk"),
     ("app.plan.toggle", "Alt+O", "plans first: nothing changes until you accept the plan"),
     ("", "enter", "while the agent works sends your text into its work, alt+enter after it"),
     ("tui.altScreen.search", "Ctrl+F", "searches the whole conversation"),

@@ -187,3 +187,8 @@ class Card(_Value, frozen=True, kw_only=True):
     last_lines: tuple[str, ...] = ()
     """The last lines of what was computed or said, shown while the card is closed; empty where a result is no news, as
     of a read."""
+
+
+def failed_card(title: str, subject: str, result: ToolResult) -> Card:
+    """Returns the card of a call that failed: its whole text."""
+    return Card(title=title, subject=subject, summary="failed", blocks=(TextBlock(text=result.text),))

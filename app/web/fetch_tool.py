@@ -11,7 +11,7 @@ from tools.arguments import text_argument
 from tools.base import Tool, ToolContext, ToolError
 from tools.effects import Effects
 from tools.limits import count_lines, format_size, truncate_head
-from tools.results import Card, FileBlock, TextBlock, ToolResult, text_result
+from tools.results import Card, FileBlock, ToolResult, failed_card, text_result
 from tools.schema import schema_of
 from tools.spellings import alias_resolver
 from tools.text import escape_controls, one_line
@@ -93,9 +93,7 @@ def _show(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
     if result is None:
         return Card(title="web fetch", subject=subject)
     if result.is_error:
-        return Card(
-            title="web fetch", subject=subject, summary="failed", blocks=(TextBlock(text=result.text),)
-        )
+        return failed_card("web fetch", subject, result)
     details = result.details or {}
     _, _, body = result.text.partition("\n\n")
     summary = " · ".join(

@@ -14,7 +14,7 @@ from tools.amounts import pluralized
 from tools.arguments import text_argument
 from tools.base import Tool, ToolContext, ToolError
 from tools.effects import Effects
-from tools.results import Card, ListBlock, TextBlock, ToolResult, text_result
+from tools.results import Card, ListBlock, ToolResult, failed_card, text_result
 from tools.schema import schema_of
 from tools.spellings import alias_resolver
 from tools.text import escape_controls
@@ -152,9 +152,7 @@ def _show(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
     if result is None:
         return Card(title="web search", subject=subject)
     if result.is_error:
-        return Card(
-            title="web search", subject=subject, summary="failed", blocks=(TextBlock(text=result.text),)
-        )
+        return failed_card("web search", subject, result)
     details = result.details or {}
     rows = tuple(
         f"{one.get('title', '')}  {one.get('url', '')}".strip()

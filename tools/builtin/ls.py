@@ -12,7 +12,7 @@ from tools.files.failures import file_error
 from tools.files.listing import MAX_ENTRIES, Listing, list_directory
 from tools.files.places import resolve_argument, resolve_arguments
 from tools.limits import count_lines
-from tools.results import Card, ListBlock, TextBlock, TextPart, ToolResult
+from tools.results import Card, ListBlock, TextPart, ToolResult, failed_card
 from tools.schema import schema_of
 from tools.spellings import FOLDER_ALIASES, PATH_ALIASES, alias_resolver
 from tools.text import escape_controls
@@ -84,7 +84,7 @@ def list_card(title: str, subject: str, result: ToolResult | None, noun: str) ->
         return Card(title=title, subject=subject)
     text, _, note = result.text.partition("\n\n[")
     if result.is_error:
-        return Card(title=title, subject=subject, summary="failed", blocks=(TextBlock(text=result.text),))
+        return failed_card(title, subject, result)
     items: tuple[str, ...] = tuple(text.split("\n")) if text else ()
     is_message = "\n" not in text and text.startswith(("(", "No "))
     summary = text.strip("()") if is_message else f"{count_lines(text)} {noun}{' (limited)' if note else ''}"

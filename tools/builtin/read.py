@@ -32,7 +32,16 @@ from tools.files.paths import display_path
 from tools.files.places import exists, resolve_argument, resolve_arguments
 from tools.operations import FileStat
 from tools.patterns import late
-from tools.results import Card, FileBlock, ImageBlock, ImagePart, TextBlock, TextPart, ToolResult, text_result
+from tools.results import (
+    Card,
+    FileBlock,
+    ImageBlock,
+    ImagePart,
+    TextPart,
+    ToolResult,
+    failed_card,
+    text_result,
+)
 from tools.schema import UNDECLARED, schema_of
 from tools.spellings import PATH_ALIASES, alias_resolver
 from tools.text import escape_controls, one_line
@@ -320,7 +329,7 @@ def _show(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
     if result is None:
         return Card(title="read", subject=subject)
     if result.is_error:
-        return Card(title="read", subject=subject, summary="failed", blocks=(TextBlock(text=result.text),))
+        return failed_card("read", subject, result)
     image = next((part for part in result.content if isinstance(part, ImagePart)), None)
     if image is not None:
         width = number_detail(result.details, "image", "width") or 0

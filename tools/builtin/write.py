@@ -19,7 +19,7 @@ from tools.files.mutations import FileState, NewContent
 from tools.files.paths import display_path
 from tools.files.places import resolve_argument, resolve_arguments, withheld_files
 from tools.limits import count_lines
-from tools.results import Card, DiffBlock, FileBlock, TextBlock, TextPart, ToolResult
+from tools.results import Card, DiffBlock, FileBlock, TextPart, ToolResult, failed_card
 from tools.schema import schema_of
 from tools.spellings import PATH_ALIASES, alias_resolver
 from tools.text import escape_controls
@@ -175,7 +175,7 @@ def _show(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
     lines = count_lines(given) if isinstance(given, str) else 0
     content = escape_controls(given[:_MAX_CARD_CHARS]) if isinstance(given, str) else ""
     if result is not None and result.is_error:
-        return Card(title="write", subject=path, summary="failed", blocks=(TextBlock(text=result.text),))
+        return failed_card("write", path, result)
     patch = text_detail(result.details, "patch") if result else ""
     added, removed = 0, 0
     if result is not None:

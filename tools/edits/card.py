@@ -5,14 +5,14 @@ from typing import Any
 
 from tools.amounts import changed_lines
 from tools.arguments import number_detail, text_detail
-from tools.results import Block, Card, DiffBlock, Json, TextBlock, ToolResult
+from tools.results import Block, Card, DiffBlock, Json, TextBlock, ToolResult, failed_card
 from tools.text import escape_controls, one_line
 
 
 def edit_card(title: str, path: str, result: ToolResult | None, preview: Callable[[], str]) -> Card:
     """`preview` returns the diff that the arguments alone show, while they stream in or wait for approval."""
     if result is not None and result.is_error:
-        return Card(title=title, subject=path, summary="failed", blocks=(TextBlock(text=result.text),))
+        return failed_card(title, path, result)
     details = result.details if result else None
     blocks = list(file_diffs(details, path))
     if result and not blocks and result.details and not text_detail(details, "patch"):

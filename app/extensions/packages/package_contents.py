@@ -66,9 +66,8 @@ class PackageContents(msgspec.Struct, frozen=True, kw_only=True):
 def inspect_folder(folder: Path) -> PackageContents:
     """Returns the parts that the folder declares in `bayou.json`, or has in the usual places. Raises
     `PackageError`."""
-    manifest = folder / MANIFEST_NAME
-    if is_file(manifest):
-        return _declared(folder, manifest)
+    if is_file(folder / MANIFEST_NAME):
+        return _declared(folder)
     extensions = ["."] if is_file(folder / "__init__.py") else []
     extensions += [_relative(folder, path) for path in _python(folder / "extensions")]
     if not extensions:
@@ -102,13 +101,19 @@ def manifest_of(folder: Path) -> dict[str, Any]:
     return data if isinstance(data, dict) else {}
 
 
-def _declared(folder: Path, manifest: Path) -> PackageContents:
+def read_manifest(folder: Path, name: str) -> dict[str, Any]:
+    """Raises `PackageError` for a file that cannot be read."""
     try:
-        data = json.loads(manifest.read_text(encoding="utf-8"))
+        data = json.loads((folder / name).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as problem:
-        raise PackageError(f"{MANIFEST_NAME} cannot be read: {problem}") from None
+        raise PackageError(f"{name} cannot be read: {problem}") from None
     if not isinstance(data, dict):
-        raise PackageError(f"{MANIFEST_NAME} must contain a JSON object")
+        raise PackageError(f"{name} must contain a JSON object")
+    return data
+
+
+def _declared(folder: Path) -> PackageContents:
+    data = read_manifest(folder, MANIFEST_NAME)
     fields: dict[str, tuple[str, ...]] = {}
     for kind in ("extensions", "skills", "prompts", "themes"):
         names = data.get(kind, [])

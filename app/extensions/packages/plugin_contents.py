@@ -2,12 +2,11 @@
 
 bayou uses its skills, commands and agents. Its hooks and servers are named and not used."""
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from app.extensions.packages.package_contents import PackageContents, PackageError
+from app.extensions.packages.package_contents import PackageContents, PackageError, read_manifest
 from app.resources.frontmatter import read_document
 from app.resources.helper_kinds import BUILT_IN
 from tools.files.presence import exists, is_dir, is_file
@@ -24,16 +23,8 @@ _UNUSED = {
 
 def plugin_manifest(folder: Path) -> dict[str, Any] | None:
     """Returns the manifest of a plugin; None if the folder is none. Raises `PackageError` if it cannot be read."""
-    file = next((folder / name for name in _MANIFESTS if is_file(folder / name)), None)
-    if file is None:
-        return None
-    try:
-        data = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as problem:
-        raise PackageError(f"{file.relative_to(folder)} cannot be read: {problem}") from None
-    if not isinstance(data, dict):
-        raise PackageError(f"{file.relative_to(folder)} must contain a JSON object")
-    return data
+    name = next((name for name in _MANIFESTS if is_file(folder / name)), None)
+    return read_manifest(folder, name) if name is not None else None
 
 
 def inspect_plugin(folder: Path, manifest: dict[str, Any]) -> PackageContents:

@@ -135,7 +135,7 @@ class IsolatedCopy:
         self.release()
 
     def release(self) -> None:
-        """Leaves the copy to whoever finds it next."""
+        """Gives up the lock, so that another process may offer the copy again."""
         if self._lock >= 0:
             os.close(self._lock)
             self._lock = -1
@@ -213,7 +213,7 @@ class IsolatedCopies:
         )
 
     def left(self, folder: Path) -> list[IsolatedCopy]:
-        """Returns the copies of this folder's repository that nobody uses, the oldest first. Blocks."""
+        """Returns the copies of this folder's repository that no process holds, the oldest first. Blocks."""
         repository = find_repository(folder)
         if repository is None:
             return []

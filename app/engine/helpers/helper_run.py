@@ -144,7 +144,7 @@ class HelperSource(Protocol):
         ...
 
     def left(self) -> list[IsolatedCopy]:
-        """Returns the copies of this repository that nobody uses. Blocks."""
+        """Returns the copies of this repository that no process holds. Blocks."""
         ...
 
 
